@@ -96,8 +96,8 @@ def _image(found: Engine) -> str:
     """A shell, what the trial of an agent wants of it, and their libraries, from this machine."""
     names = ["/bin/sh", TRUE, "/bin/cat", "/bin/mkdir", "/bin/chmod"]
     programs = [os.path.realpath(name) for name in names]
-    said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=True).stdout
-    libraries = re.findall(r"^\s.*?(/\S+)", said, re.MULTILINE)
+    printed = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=True).stdout
+    libraries = re.findall(r"^\s.*?(/\S+)", printed, re.MULTILINE)
     with tempfile.TemporaryFile() as image:
         with tarfile.open(fileobj=image, mode="w", format=tarfile.GNU_FORMAT) as tar:
             for source, name in [

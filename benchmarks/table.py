@@ -99,11 +99,11 @@ def _number(value: float) -> str:
 
 def machine() -> str:
     """What ratios may depend on: processor, kernel, Python, bubblewrap, and what else was going on."""
-    said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=False)
+    result = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=False)
     user = "root" if os.geteuid() == 0 else "an ordinary user"
     return (
         f"{os.cpu_count()} cores of {_processor()}, Linux {platform.release().split('-')[0]}, "
-        f"Python {platform.python_version()}, {said.stdout.strip() or 'no bubblewrap'}, as {user}, "
+        f"Python {platform.python_version()}, {result.stdout.strip() or 'no bubblewrap'}, as {user}, "
         f"load {os.getloadavg()[0]:.1f}"
     )
 

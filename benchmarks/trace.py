@@ -121,9 +121,9 @@ def memory(workshop: Workshop) -> Iterator[Measured]:
         path = workshop.folder / f"memory-{events}.jsonl"
         command = [sys.executable, "-m", "benchmarks.trace", str(path), str(events)]
         root = Path(__file__).parents[1]
-        said = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+        result = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
         path.unlink()
-        return int(said.stdout) / 1024
+        return int(result.stdout) / 1024
 
     one: Round = {f"{LONG:,} events (MB)": peak(LONG), "1,000 events (MB)": peak(1_000)}
     what = f"peak memory of a process that appends, verifies and summarises {LONG:,} events, against 1,000"

@@ -150,8 +150,10 @@ def make_long_run(root: Path, events: int) -> None:
 
 def _numbers(program: str, *arguments: object) -> list[float]:
     command = [sys.executable, "-c", program, *map(str, arguments)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
-    return [float(word) for word in said.stdout.split()]
+    result = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
+    )
+    return [float(word) for word in result.stdout.split()]
 
 
 def view(workshop: Workshop) -> Iterator[Measured]:

@@ -24,14 +24,14 @@ def on_a_terminal(argv: list[str], columns: int) -> str:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # progress is for those who wait
         os.environ["TERM"] = "xterm-256color"
         os.execvp(argv[0], argv)  # noqa: S606  # no shell, on purpose
-    said = bytearray()
+    result = bytearray()
     try:
         while chunk := os.read(terminal, 65536):
-            said += chunk
+            result += chunk
     except OSError:  # the terminal of a finished child
         pass
     os.waitpid(pid, 0)
-    return said.decode().replace("\r\n", "\n")
+    return result.decode().replace("\r\n", "\n")
 
 
 def main(out: str, columns: str, *command: str) -> None:

@@ -16,7 +16,7 @@ PATIENT = {"wall_s": 1200, "headroom": {"wall_s": 600}}
 
 
 @dataclass(frozen=True)
-class Said:
+class CliResult:
     """What a command answered."""
 
     code: int
@@ -33,7 +33,7 @@ class Said:
         return line
 
 
-Steelyard = Callable[..., Said]
+Steelyard = Callable[..., CliResult]
 
 
 @dataclass(frozen=True)

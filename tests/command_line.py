@@ -110,18 +110,18 @@ def _ask(control: socket.socket, order: bytes) -> tuple[bytes, bytes]:
     for descriptor in writers:
         os.close(descriptor)
     control.sendall(order)
-    said: dict[int, list[bytes]] = {descriptor: [] for descriptor in readers}
+    result: dict[int, list[bytes]] = {descriptor: [] for descriptor in readers}
     with selectors.DefaultSelector() as ready:
         for descriptor in readers:
             ready.register(descriptor, selectors.EVENT_READ)
         while ready.get_map():
             for key, _ in ready.select():
                 if data := os.read(key.fd, 1 << 16):
-                    said[key.fd].append(data)
+                    result[key.fd].append(data)
                 else:
                     ready.unregister(key.fd)
                     os.close(key.fd)
-    out, err = (b"".join(said[descriptor]) for descriptor in readers)
+    out, err = (b"".join(result[descriptor]) for descriptor in readers)
     return out, err
 
 

@@ -23,7 +23,7 @@ import hypothesis
 import pytest
 from contract_folders import ordinary_user, repository, store, writer  # noqa: F401
 
-from authoring import Author, Said, Steelyard
+from authoring import Author, CliResult, Steelyard
 from command_line import run_command
 from offline_pytest import SHARED, home_with_pytest
 from python_bench import PythonBench
@@ -96,9 +96,9 @@ def steelyard(tmp_path: Path, cache: Path) -> Steelyard:
     where = tmp_path / "cwd"
     where.mkdir(exist_ok=True)
 
-    def run(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path = where) -> Said:
+    def run(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path = where) -> CliResult:
         done = run_command(*arguments, cwd=cwd, env={"STEELYARD_CACHE": str(cache), **(env or {})})
-        return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return CliResult(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
 

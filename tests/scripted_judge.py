@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from authoring import Author, Said, Steelyard
+from authoring import Author, CliResult, Steelyard
 from steelyard.gateway.scripted import Replies, ScriptedModel, environment, serving
 
 
@@ -20,7 +20,7 @@ class Judged:
     model: ScriptedModel
     env: dict[str, str]
 
-    def __call__(self, *arguments: object, **keys: Any) -> Said:
+    def __call__(self, *arguments: object, **keys: Any) -> CliResult:
         return self.steelyard(*arguments, env=self.env, **keys)
 
     @property

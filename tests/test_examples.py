@@ -28,8 +28,8 @@ def test_the_reference_is_the_commit_after_the_contracts_own(tmp_path: Path) -> 
     subprocess.run(["git", "clone", "-q", "--bare", folder / "repo.bundle", tmp_path / "all"], check=True)
     assert _commits(tmp_path / "all")[1] == pinned
     diff = ["git", "-c", "core.abbrev=7", "diff", "--no-ext-diff", pinned, "main"]
-    said = subprocess.run(diff, cwd=tmp_path / "all", capture_output=True, text=True, check=True).stdout
-    assert said == (folder / "reference.patch").read_text()
+    result = subprocess.run(diff, cwd=tmp_path / "all", capture_output=True, text=True, check=True).stdout
+    assert result == (folder / "reference.patch").read_text()
 
 
 def _commits(repository: Path) -> list[str]:

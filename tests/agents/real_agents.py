@@ -230,7 +230,7 @@ def _row(
         for event in events
         if event.type == "tool.call" and not event.payload.get("whole_agent")
     ]
-    told = json.dumps(inner)
+    shown = json.dumps(inner)
     # What the search printed is in the request that followed: not every trace has the output of its calls.
     found = sorted(
         set(re.findall(r"key: (\d+)", json.dumps(model.requests[-1]["body"]) if model.requests else ""))
@@ -248,7 +248,7 @@ def _row(
         calls=len(inner),
         unknown_lines=sum(trace["unknown"] for trace in traces),
         unattributed=tuple(one["path"] for one in changes if not one["attributed"]),
-        unnamed=tuple(path for path in report["changed_files"] if path not in told),
+        unnamed=tuple(path for path in report["changed_files"] if path not in shown),
         key_found=(", ".join(found) or "the search left no output") if agent.has_shell else "",
         wall_s=wall_s,
         folder=folder,

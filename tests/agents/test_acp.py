@@ -25,7 +25,7 @@ def weigh(steelyard: Steelyard, author: Author, tmp_path: Path) -> Any:
         with serving(
             ScriptedModel({"turns": [{"text": "ok"}], "usage": {"tokens_in": 10, "tokens_out": 5}})
         ) as url:
-            said = steelyard(
+            result = steelyard(
                 *(
                     "run",
                     author.write(**keys),
@@ -37,8 +37,8 @@ def weigh(steelyard: Steelyard, author: Author, tmp_path: Path) -> Any:
                 ),
                 env=environment(url),
             )
-        events = (Path(said.line["folder"]) / "events.jsonl").read_text().splitlines()
-        return said.line, [json.loads(line) for line in events]
+        events = (Path(result.line["folder"]) / "events.jsonl").read_text().splitlines()
+        return result.line, [json.loads(line) for line in events]
 
     return run
 

@@ -40,9 +40,9 @@ def calls_in(tmp_path: Path, *events: tuple[str, dict[str, Any]]) -> list[Record
 
 
 def recorded(output: str = "", **fields: Any) -> RecordedCall:
-    told = {"prefix": output, "digest": hashlib.sha256(output.encode()).hexdigest(), "bytes": len(output)}
+    shown = {"prefix": output, "digest": hashlib.sha256(output.encode()).hexdigest(), "bytes": len(output)}
     facts: dict[str, Any] = {"exit_status": 0, "is_error": False, **fields}
-    return RecordedCall(5, 1, "c", "true", "", output=told, **facts)
+    return RecordedCall(5, 1, "c", "true", "", output=shown, **facts)
 
 
 def test_commands_are_read_in_every_shape_that_clients_give_them(tmp_path: Path) -> None:
@@ -54,8 +54,8 @@ def test_commands_are_read_in_every_shape_that_clients_give_them(tmp_path: Path)
         result("2", exit_status=3),
         result("1"),
     )
-    told = [(one.command, one.folder, one.exit_status, one.message) for one in found]
-    assert told == [("ls", "", 0, 1), ("echo 'a b'", "/workspace/src", 3, 1)]
+    shown = [(one.command, one.folder, one.exit_status, one.message) for one in found]
+    assert shown == [("ls", "", 0, 1), ("echo 'a b'", "/workspace/src", 3, 1)]
 
 
 def test_a_call_that_did_not_run_a_command_to_its_end_is_left_out(tmp_path: Path) -> None:
@@ -128,17 +128,17 @@ def test_a_replay_with_tools_names_the_first_command_that_ends_otherwise(
     weighed: dict[str, Any], steelyard: Steelyard, tmp_path: Path
 ) -> None:
     """There is no placeholder of a key in a replay."""
-    said = steelyard("replay", weighed["folder"], "--tools", "--json", "--out", tmp_path / "replays")
-    tools, first = said.line["tools"], said.line["divergence"]
+    printed = steelyard("replay", weighed["folder"], "--tools", "--json", "--out", tmp_path / "replays")
+    tools, first = printed.line["tools"], printed.line["divergence"]
     assert (tools["recorded"], tools["repeated"], tools["same_exit"], tools["same_output"]) == (3, 3, 2, 3)
-    assert (said.code, first["kind"], "ANTHROPIC_API_KEY" in first["where"]) == (1, "tool", True)
+    assert (printed.code, first["kind"], "ANTHROPIC_API_KEY" in first["where"]) == (1, "tool", True)
     assert (first["recorded"], first["replayed"]) == ("an error", "exit code 0")
-    assert said.line["change"]["same"]
-    assert said.line["verdict"] == {"recorded": "pass", "replayed": "pass"}
+    assert printed.line["change"]["same"]
+    assert printed.line["verdict"] == {"recorded": "pass", "replayed": "pass"}
 
 
 def test_a_replay_of_the_changes_alone_runs_no_command(
     weighed: dict[str, Any], steelyard: Steelyard, tmp_path: Path
 ) -> None:
-    said = steelyard("replay", weighed["folder"], "--json", "--out", tmp_path / "replays")
-    assert (said.code, said.line["tools"], said.line["same"]) == (0, None, True)
+    printed = steelyard("replay", weighed["folder"], "--json", "--out", tmp_path / "replays")
+    assert (printed.code, printed.line["tools"], printed.line["same"]) == (0, None, True)

@@ -24,8 +24,8 @@ OFFLINE = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh
 
 def facts(line: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
     """Verdict, digest of the change and usage."""
-    told = map(json.loads, (Path(line["folder"]) / "events.jsonl").read_text().splitlines())
-    (digest,) = [one["payload"]["change"] for one in told if one["type"] == "capture.end"]
+    text = map(json.loads, (Path(line["folder"]) / "events.jsonl").read_text().splitlines())
+    (digest,) = [one["payload"]["change"] for one in text if one["type"] == "capture.end"]
     return line["verdict"], digest, line["usage"]
 
 

@@ -249,7 +249,7 @@ def _below(top: Path) -> Iterator[Path]:
 
 
 def needed_libraries(programs: list[str]) -> Iterator[str]:
-    said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
-    for line in said.splitlines():
+    result = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
+    for line in result.splitlines():
         if line.startswith("\t") and (found := _LIBRARY.search(line)):
             yield found[1]

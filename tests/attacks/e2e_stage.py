@@ -136,24 +136,24 @@ class House:
 
     def steelyard(self, *arguments: object) -> subprocess.CompletedProcess[bytes]:
         variables = {"STEELYARD_CACHE": str(self.cache), "OPERATOR_API_KEY": SECRET}
-        said: subprocess.CompletedProcess[bytes] = run_command(*arguments, cwd=self.root, env=variables)
-        return said
+        result: subprocess.CompletedProcess[bytes] = run_command(*arguments, cwd=self.root, env=variables)
+        return result
 
     def run(self, scripts: Mapping[str, str]) -> dict[str, Line]:
         """Try every script; name -> the line of its last run."""
         named = [self.script(name, text) for name, text in scripts.items()]
         agents = [word for name in named for word in ("--agent", name)]
-        said = self.steelyard("run", self.contract, *agents, "--jobs", 2, "--json")
-        lines = [json.loads(line) for line in said.stdout.split(b"\n") if line]
+        result = self.steelyard("run", self.contract, *agents, "--jobs", 2, "--json")
+        lines = [json.loads(line) for line in result.stdout.split(b"\n") if line]
         by_name = {str(line["agent"]).removeprefix("script:").removesuffix(".sh"): line for line in lines}
-        assert set(by_name) == set(scripts), said.stderr.decode()  # else the command itself broke down
+        assert set(by_name) == set(scripts), result.stderr.decode()  # else the command itself broke down
         return by_name
 
     def graded(self, *arguments: object) -> Line:
         """What `steelyard grade` says about a patch or a folder."""
-        said = self.steelyard("grade", self.contract, *arguments, "--json")
-        assert said.stdout, said.stderr.decode()
-        line: Line = json.loads(said.stdout)
+        result = self.steelyard("grade", self.contract, *arguments, "--json")
+        assert result.stdout, result.stderr.decode()
+        line: Line = json.loads(result.stdout)
         return line
 
     def copied_repository(self, place: Path) -> Path:
@@ -205,9 +205,9 @@ def stage(
     def line(request: pytest.FixtureRequest, house: House) -> Line:
         """What the command said about this test's agent, after which nothing on the host was touched."""
         assert house.untouched()
-        said = house.lines[request.function.__name__]
-        assert "exit code 97" not in (Path(said["folder"]) / "events.jsonl").read_text()
-        return said
+        result = house.lines[request.function.__name__]
+        assert "exit code 97" not in (Path(result["folder"]) / "events.jsonl").read_text()
+        return result
 
     return house, line
 

@@ -87,8 +87,8 @@ class OwnEngine:
         """Whether a process with exactly that command line is in one of the containers."""
         with suppress(InfraFault):  # one that is only being made, or ends just now
             for one in self.containers():
-                told = self.engine.call("GET", f"/containers/{one['Id']}/top")
-                if any(row[-1] == command for row in (told or {}).get("Processes") or ()):
+                shown = self.engine.call("GET", f"/containers/{one['Id']}/top")
+                if any(row[-1] == command for row in (shown or {}).get("Processes") or ()):
                     return True
         return False
 

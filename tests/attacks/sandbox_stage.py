@@ -109,7 +109,7 @@ class Stage:
         return self.sandbox.stop()
 
 
-def said(done: CommandResult) -> str:
+def result(done: CommandResult) -> str:
     """Everything it printed, and how it ended, in one line for an assertion."""
     return f"{done.stdout.text}{done.stderr.text}[{done.exit_code}]"
 

@@ -18,7 +18,7 @@ import pytest
 from containers import in_docker
 from far_hosts import serving
 
-from authoring import FIX, Author, Said, Steelyard, payloads
+from authoring import FIX, Author, CliResult, Steelyard, payloads
 
 SANDBOXES = ["bubblewrap", "docker"]
 KEY = "sk-of-the-operator-7c1e55d0a9"
@@ -58,7 +58,7 @@ def places_with_key(runs: Path) -> list[str]:
     ]
 
 
-def with_key(steelyard: Steelyard, *words: object) -> Said:
+def with_key(steelyard: Steelyard, *words: object) -> CliResult:
     return steelyard(*words, env={"OPERATOR_KEY": KEY})
 
 
@@ -67,25 +67,25 @@ def test_a_key_that_the_agent_prints_and_writes_everywhere_is_in_no_record(
 ) -> None:
     agent = f"mine={script(LEAKING)}"
     contract, runs = contract_in(kind, author), tmp_path / "runs"
-    said = with_key(
+    result = with_key(
         steelyard, "run", contract, "--agent", agent, "--agent-env", "OPERATOR_KEY", "--out", runs, "--json"
     )
-    assert said.line["verdict"] == "pass", said
-    assert said.line["agent"] == "mine"
+    assert result.line["verdict"] == "pass", result
+    assert result.line["agent"] == "mine"
     assert places_with_key(runs) == []
-    shown = [with_key(steelyard, verb, said.line["run"], "--runs", runs) for verb in ("show", "diff")]
-    shown.append(with_key(steelyard, "show", said.line["run"], "--runs", runs, "--json"))
-    assert all(KEY not in one.out + one.err for one in (said, *shown))
-    folder = Path(said.line["folder"])
+    shown = [with_key(steelyard, verb, result.line["run"], "--runs", runs) for verb in ("show", "diff")]
+    shown.append(with_key(steelyard, "show", result.line["run"], "--runs", runs, "--json"))
+    assert all(KEY not in one.out + one.err for one in (result, *shown))
+    folder = Path(result.line["folder"])
     printed = (folder / "agent/stdout.txt").read_text()
     assert printed.count("[redacted:OPERATOR_KEY]") == 3  # whole, in two pieces, in base64
     assert "# [redacted:OPERATOR_KEY]" in (folder / "patch.diff").read_text()
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["agent"]["env"] == {"OPERATOR_KEY": "redacted"}
     assert {"notes.txt", "add.sh", "large.txt"} <= {
-        one["where"] for one in said.line["findings"] if one["id"] == "secret_redacted"
+        one["where"] for one in result.line["findings"] if one["id"] == "secret_redacted"
     }
-    verified = with_key(steelyard, "verify", said.line["run"], "--runs", runs)
+    verified = with_key(steelyard, "verify", result.line["run"], "--runs", runs)
     assert verified.code == 0, verified
 
 
@@ -117,10 +117,10 @@ def test_setup_and_a_verifier_do_not_see_the_key(
         files, oracle={"checks": [verifier]}, setup=['[ -z "$OPERATOR_KEY" ] && echo fine > "$HOME/setup"']
     )
     agent = f'command:{FIX} [ -s "$HOME/setup" ] && [ -n "$OPERATOR_KEY" ]'
-    said = with_key(
+    result = with_key(
         steelyard, "run", contract, "--agent", agent, "--agent-env", "OPERATOR_KEY", "--out", tmp_path / "runs", "--json"
     )  # fmt: skip
-    assert (said.line["termination"], said.line["verdict"]) == ("completed", "pass"), said
+    assert (result.line["termination"], result.line["verdict"]) == ("completed", "pass"), result
     assert places_with_key(tmp_path / "runs") == []
 
 
@@ -133,8 +133,8 @@ class Listener:
 
     def talk(self, sock: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            if said := sock.recv(99):  # a connection that says nothing is the trial before a run
-                self.heard.append(said)
+            if result := sock.recv(99):  # a connection that says nothing is the trial before a run
+                self.heard.append(result)
             sock.sendall(b"yes\n")
 
 
@@ -163,11 +163,11 @@ def test_the_agents_host_is_reached_by_the_agent_and_by_no_check(
     contract = author.write(oracle={"checks": [check]})
     agent = f"command:{FIX} {calling(listener.port, 'agent')}"
     host = f"host.internal:{listener.port}"
-    said = steelyard("run", contract, "--agent", agent, "--agent-host", host, "--json")
-    assert (said.line["termination"], said.line["verdict"]) == ("completed", "pass"), said
+    result = steelyard("run", contract, "--agent", agent, "--agent-host", host, "--json")
+    assert (result.line["termination"], result.line["verdict"]) == ("completed", "pass"), result
     assert listener.heard == [b"agent"]
-    assert [one["by"] for one in payloads(said.line, "network.connection")] == ["agent"]
-    assert said.line["assurance"]["allowed_hosts"] == {"agent": [host]}
+    assert [one["by"] for one in payloads(result.line, "network.connection")] == ["agent"]
+    assert result.line["assurance"]["allowed_hosts"] == {"agent": [host]}
 
 
 def test_a_check_in_the_agents_own_sandbox_does_not_reach_the_agents_host(
@@ -181,8 +181,8 @@ def test_a_check_in_the_agents_own_sandbox_does_not_reach_the_agents_host(
     contract = author.write(bench="live", oracle={"checks": [check]})
     agent = f"command:{FIX} {calling(listener.port, 'agent')}"
     host = f"host.internal:{listener.port}"
-    said = steelyard("run", contract, "--agent", agent, "--agent-host", host, "--json")
-    assert (said.line["termination"], said.line["verdict"]) == ("completed", "pass"), said
+    result = steelyard("run", contract, "--agent", agent, "--agent-host", host, "--json")
+    assert (result.line["termination"], result.line["verdict"]) == ("completed", "pass"), result
     assert listener.heard == [b"agent"]
 
 
@@ -199,12 +199,12 @@ def test_a_folder_of_the_agent_is_read_only_no_copy_and_in_no_check(
         folder.chmod(0o755)
     check = {"id": "looks", "cmd": "[ ! -e /opt/agent/work ] && sh check.sh", "timeout_s": 60}
     contract = author.write(environment=LIMITS, oracle={"checks": [check]})
-    said = steelyard(
+    result = steelyard(
         "run", contract, "--agent", "command:/opt/agent/work", "--agent-path", f"{tools}:/opt/agent", "--json"
     )
-    assert (said.line["termination"], said.line["verdict"]) == ("completed", "pass"), said
+    assert (result.line["termination"], result.line["verdict"]) == ("completed", "pass"), result
     assert sorted(path.name for path in tools.iterdir()) == ["large", "work"]
-    (folder,) = json.loads(Path(said.line["folder"], "manifest.json").read_text())["agent"]["folders"]
+    (folder,) = json.loads(Path(result.line["folder"], "manifest.json").read_text())["agent"]["folders"]
     assert (folder["path"], len(folder["digest"])) == ("/opt/agent", 64)
 
 
@@ -220,10 +220,10 @@ def test_a_folder_of_the_agent_is_no_part_of_a_changed_system(
     environment = {**LIMITS, **in_docker(), "scope": "system"}
     check = {"id": "looks", "cmd": "[ -e /srv/done ] && [ ! -e /opt/mine ]", "timeout_s": 60}
     contract = author.write(environment=environment, repository=None, oracle={"checks": [check]})
-    said = steelyard(
+    result = steelyard(
         "run", contract, "--agent", "command:/opt/mine/tools/work",
         "--agent-path", f"{tools}:/opt/mine/tools", "--json",
     )  # fmt: skip
-    assert (said.line["termination"], said.line["verdict"]) == ("completed", "pass"), said
-    change = json.loads(Path(said.line["folder"], "change.json").read_text())
+    assert (result.line["termination"], result.line["verdict"]) == ("completed", "pass"), result
+    change = json.loads(Path(result.line["folder"], "change.json").read_text())
     assert [entry["path"] for entry in change["entries"] if "root/" not in entry["path"]] == ["srv/done"]

@@ -72,10 +72,10 @@ def test_carrying_the_hidden_tests_out_by_the_agents_allowed_host(
 ) -> None:
     """The change calls home when it is graded. Only the agent may reach the host: the bench may not."""
     environment = {"network": [f"{HOST}:{attacker.port}"], **(in_docker() if kind == "docker" else {})}
-    said = steelyard("run", hiding(author, environment), "--agent", planting(attacker), "--json")
-    assert said.line["verdict"] == "pass", said
+    result = steelyard("run", hiding(author, environment), "--agent", planting(attacker), "--json")
+    assert result.line["verdict"] == "pass", result
     assert attacker.heard == b""
-    assert payloads(said.line, "network.connection") == []
+    assert payloads(result.line, "network.connection") == []
 
 
 def test_carrying_the_hidden_tests_out_by_an_allowed_host_of_the_checks(
@@ -83,11 +83,11 @@ def test_carrying_the_hidden_tests_out_by_an_allowed_host_of_the_checks(
 ) -> None:
     """Nothing holds that back: docs/limits.md says so, the label says so, and the bytes are on record."""
     contract = hiding(author, {}, network=[f"{HOST}:{attacker.port}"])
-    said = steelyard("run", contract, "--agent", planting(attacker), "--json")
+    result = steelyard("run", contract, "--agent", planting(attacker), "--json")
     assert HIDDEN.encode() in attacker.heard
-    (one,) = payloads(said.line, "network.connection")
+    (one,) = payloads(result.line, "network.connection")
     assert (one["by"], one["out_bytes"]) == ("check", len(attacker.heard))
-    assert said.line["assurance"]["network"] == "allow_list"
+    assert result.line["assurance"]["network"] == "allow_list"
 
 
 def test_having_the_work_done_by_an_allowed_host(
@@ -96,12 +96,12 @@ def test_having_the_work_done_by_an_allowed_host(
     """`--require-assurance network=none` rejects a pass that an accomplice may have earned."""
     contract = hiding(author, {"network": [f"{HOST}:{attacker.port}"]})
     ask = f"/usr/bin/python3 -I -c 'import socket; print(socket.create_connection((\"{HOST}\", {attacker.port})).recv(9))'"
-    said = steelyard(
+    result = steelyard(
         "run", contract, "--agent", f"command:{ask} | grep -q solved && {FIX}",
         "--require-assurance", "network=none", "--json",
     )  # fmt: skip
-    assert (said.line["verdict"], said.line["reward"]) == ("ungraded", None)
-    (one,) = payloads(said.line, "network.connection")
+    assert (result.line["verdict"], result.line["reward"]) == ("ungraded", None)
+    (one,) = payloads(result.line, "network.connection")
     assert (one["by"], one["in_bytes"]) == ("agent", 7)
 
 
@@ -120,8 +120,8 @@ for number in range(80):
     if number % 2: held = held[1:]
 os.kill(os.getpid(), 9)
 END"""
-    said = steelyard("run", contract, "--agent", flood, "--json")
-    assert (said.line["status"], said.line["verdict"]) == ("scorable", "fail"), said
-    told = payloads(said.line, "network.connection")
-    assert sum(one["refused"] for one in told) > 0
-    assert len(told) <= 1001
+    result = steelyard("run", contract, "--agent", flood, "--json")
+    assert (result.line["status"], result.line["verdict"]) == ("scorable", "fail"), result
+    shown = payloads(result.line, "network.connection")
+    assert sum(one["refused"] for one in shown) > 0
+    assert len(shown) <= 1001

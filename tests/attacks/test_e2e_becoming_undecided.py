@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from authoring import FIX, Author, Said, Steelyard
+from authoring import FIX, Author, CliResult, Steelyard
 
 HANG = "echo 'while :; do :; done' > add.sh\n"
 STOP = "echo 'kill -STOP $PPID' > add.sh\n"
@@ -169,9 +169,9 @@ def test_a_patch_that_does_not_apply_is_a_failure_tagged_as_an_evaluation_error(
     patch = author.folder / "bad.patch"
     contract = author.write(oracle={"checks": [{"id": "easy", "cmd": "true"}]})
     patch.write_text("--- a/none\n+++ b/none\n@@ -1 +1 @@\n-a\n+b\n")
-    said: Said = steelyard("grade", contract, "--patch", patch, "--json")
-    line = said.line
+    result: CliResult = steelyard("grade", contract, "--patch", patch, "--json")
+    line = result.line
     assert failed(line), line
-    assert (said.code, line["gates"]["patch"], line["gates"]["acceptance"]) == (1, "fail", "fail")
+    assert (result.code, line["gates"]["patch"], line["gates"]["acceptance"]) == (1, "fail", "fail")
     assert {"patch_invalid", "evaluation_error"} <= set(line["tags"])
     assert line["grades"][1]["why"] == "not run: the patch does not apply"

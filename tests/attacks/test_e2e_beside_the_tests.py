@@ -13,9 +13,9 @@ Script = Callable[[str], str]
 
 
 def run(steelyard: Steelyard, contract: object, agent: str) -> dict[str, Any]:
-    said = steelyard("run", contract, "--agent", agent, "--json")
-    assert said.err == ""
-    line: dict[str, Any] = said.line
+    result = steelyard("run", contract, "--agent", agent, "--json")
+    assert result.err == ""
+    line: dict[str, Any] = result.line
     return line
 
 
@@ -129,9 +129,9 @@ def test_a_hidden_file_cannot_be_sent_out_of_the_tree_by_its_author(
     steelyard: Steelyard, author: Author, dest: str
 ) -> None:
     check = {"id": "hidden", "cmd": "true", "inject": [{"src": "hidden/a", "dest": dest}]}
-    said = steelyard("check", author.write(files={"hidden/a": "1"}, oracle={"checks": [check]}))
-    assert said.code == 2
-    assert "contract.yaml:" in said.out + said.err
+    result = steelyard("check", author.write(files={"hidden/a": "1"}, oracle={"checks": [check]}))
+    assert result.code == 2
+    assert "contract.yaml:" in result.out + result.err
 
 
 @pytest.mark.parametrize("link", ["t/expected.txt out.txt", "d/expected.txt out.txt; ln -s t d"])

@@ -46,10 +46,10 @@ def test_a_piped_diff_has_nothing_that_a_terminal_obeys(
     folder_of: Callable[[bytes], Path], tmp_path: Path, payload: bytes
 ) -> None:
     folder = folder_of(payload)
-    said = run_command("diff", folder, cwd=tmp_path)
-    assert said.returncode == 0
-    assert not [char for char in OBEYED if char in said.stdout]
-    assert b"--raw writes it byte for byte" in said.stderr
+    result = run_command("diff", folder, cwd=tmp_path)
+    assert result.returncode == 0
+    assert not [char for char in OBEYED if char in result.stdout]
+    assert b"--raw writes it byte for byte" in result.stderr
     raw = run_command("diff", "--raw", folder, cwd=tmp_path)
     assert (raw.stdout, raw.stderr) == ((folder / "patch.diff").read_bytes(), b"")
     assert payload in raw.stdout
@@ -62,9 +62,11 @@ def test_an_escaped_patch_is_not_graded_and_the_raw_one_is(
     for words, code, verdict in (([folder], 2, None), (["--raw", folder], 0, "pass")):
         patch = tmp_path / "change.diff"
         patch.write_bytes(run_command("diff", *words, cwd=tmp_path).stdout)
-        said = steelyard("grade", author.folder, "--patch", patch, "--json")
-        assert said.code == code
-        assert (said.line["verdict"] if verdict else "steelyard diff --raw" in said.err) == (verdict or True)
+        result = steelyard("grade", author.folder, "--patch", patch, "--json")
+        assert result.code == code
+        assert (result.line["verdict"] if verdict else "steelyard diff --raw" in result.err) == (
+            verdict or True
+        )
 
 
 @pytest.mark.parametrize("payload", [b"a\tb", "naïve ✓ 👩‍🚀".encode(), b"caf\xe9", b"one\r\ntwo"])
@@ -72,5 +74,5 @@ def test_a_change_without_control_characters_is_piped_byte_for_byte(
     folder_of: Callable[[bytes], Path], tmp_path: Path, payload: bytes
 ) -> None:
     folder = folder_of(payload)
-    said = run_command("diff", folder, cwd=tmp_path)
-    assert (said.stdout, said.stderr) == ((folder / "patch.diff").read_bytes(), b"")
+    result = run_command("diff", folder, cwd=tmp_path)
+    assert (result.stdout, result.stderr) == ((folder / "patch.diff").read_bytes(), b"")

@@ -69,9 +69,9 @@ def test_a_check_that_failed_is_shown_as_no_pass_though_the_head_was_forged_too(
     last = hashlib.sha256((folder / "gradings/0001.json").read_bytes()).hexdigest()
     rewrite(folder / "gradings-head.json", lambda head: head.update(last=last))
     for words in (["show", folder.name], ["show"]):
-        said = steelyard(*words)
-        assert said.code == 1
-        assert "the sealed outcome is fail" in said.out
+        result = steelyard(*words)
+        assert result.code == 1
+        assert "the sealed outcome is fail" in result.out
     assert steelyard("show", folder.name, "--json").line["verdict"] == "invalid"
 
 
@@ -82,8 +82,8 @@ def test_a_removed_regrade_is_noticed(steelyard: Steelyard, author: Author) -> N
     steelyard("regrade", folder.name, "--contract", contract)
     assert steelyard("verify", folder.name).code == 0
     (folder / "gradings/0002.json").unlink()
-    said = steelyard("verify", folder.name)
-    assert (said.code, "1 grading was removed" in said.out) == (1, True)
+    result = steelyard("verify", folder.name)
+    assert (result.code, "1 grading was removed" in result.out) == (1, True)
     assert steelyard("show").out.startswith("record altered: gradings-head.json: 1 grading was removed")
 
 
@@ -103,9 +103,9 @@ def test_an_edited_report_is_found_whatever_was_edited(
     steelyard: Steelyard, failed: Path, name: str, forge: Forge
 ) -> None:
     rewrite(failed / "report.json", forge)
-    said = steelyard("verify", failed.name)
-    assert said.code == 1
-    assert f"report.json: altered: its `{name}` differs from the record" in said.out
+    result = steelyard("verify", failed.name)
+    assert result.code == 1
+    assert f"report.json: altered: its `{name}` differs from the record" in result.out
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,6 @@ def test_an_edited_report_is_found_whatever_was_edited(
 )
 def test_an_untouched_record_verifies(steelyard: Steelyard, author: Author, agent: str) -> None:
     line = steelyard("run", author.write(), "--agent", agent, "--json").line
-    said = steelyard("verify", line["run"], "--deep")
-    assert said.code == 0, said.out
+    result = steelyard("verify", line["run"], "--deep")
+    assert result.code == 0, result.out
     assert steelyard("show", line["run"]).code == 0

@@ -229,9 +229,9 @@ def test_skipping_from_code_without_a_file(line: Line) -> None:
 )
 def test_hidden_tests_that_vanish(line: Line) -> None:
     """The agent's code tells unittest that the module which imports it has no tests."""
-    told = check(line, "suite")
-    assert told["outcome"] == "fail"
-    assert [name.rpartition(".")[2] for name in told["failing"]] == [
+    shown = check(line, "suite")
+    assert shown["outcome"] == "fail"
+    assert [name.rpartition(".")[2] for name in shown["failing"]] == [
         "test_EUR",
         "test_USD",
         "test_large",
@@ -254,9 +254,9 @@ if sys.argv[0].endswith("report.py"):
 )
 def test_a_report_of_one_invented_test(line: Line) -> None:
     """The agent's code writes the report itself, in the process of a command that we do not know."""
-    told = check(line, "report")
-    assert told["outcome"] == "fail"
-    assert "tests.test_shares.Splits.test_odd" in "".join(told["failing"])
+    shown = check(line, "report")
+    assert shown["outcome"] == "fail"
+    assert "tests.test_shares.Splits.test_odd" in "".join(shown["failing"])
 
 
 @agent(written(MENDED))

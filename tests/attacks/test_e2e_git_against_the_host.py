@@ -149,8 +149,8 @@ def test_a_patch_into_the_repository(house: House, tmp_path: Path) -> None:
     }.items():
         patch = tmp_path / name
         patch.write_text(text.replace("CANARY", str(house.canary)))
-        said = house.graded("--patch", patch)
-        assert failed(said, "patch", "does not apply")
+        result = house.graded("--patch", patch)
+        assert failed(result, "patch", "does not apply")
         assert house.untouched()
 
 

@@ -57,5 +57,5 @@ def test_a_guess_for_a_whole_run_earns_no_part_of_the_credit(tmp_path: Path, ste
     (folder / "contract.yaml").write_text(yaml.safe_dump(contract))
     (tmp_path / "agent.sh").write_text(GUESSING)
     agent = f"script:{tmp_path / 'agent.sh'}"
-    said = steelyard("run", folder, "--agent", agent, "--repeats", "6", "--json", "--no-judge")
-    assert [json.loads(line)["reward"] for line in said.out.splitlines()] == [0.0] * 6
+    result = steelyard("run", folder, "--agent", agent, "--repeats", "6", "--json", "--no-judge")
+    assert [json.loads(line)["reward"] for line in result.out.splitlines()] == [0.0] * 6

@@ -108,8 +108,8 @@ def tried(tmp_path: Path, steelyard: Steelyard) -> Callable[[str], list[Line]]:
         contract = write_contract(tmp_path / "contract", UNITS, "twin")
         (tmp_path / "agent.sh").write_text(f"cat > units.py <<'END'\n{source}END\n")
         agent = f"script:{tmp_path / 'agent.sh'}"
-        said = steelyard("run", contract, "--agent", agent, "--repeats", "4", "--json", "--no-judge")
-        return [json.loads(line) for line in said.out.splitlines()]
+        result = steelyard("run", contract, "--agent", agent, "--repeats", "4", "--json", "--no-judge")
+        return [json.loads(line) for line in result.out.splitlines()]
 
     return run
 

@@ -30,17 +30,17 @@ def test_a_contract_does_not_get_a_variable_that_no_option_names(
     steelyard: Steelyard, author: Author
 ) -> None:
     words = ("run", ask_for(author, "${OPERATOR_KEY:-nothing}"), "--agent", "noop", "--json")
-    said = steelyard(*words, env=ENV)
-    stolen = Path(said.line["folder"], "checks/steal/outcome.json").read_text()
+    result = steelyard(*words, env=ENV)
+    stolen = Path(result.line["folder"], "checks/steal/outcome.json").read_text()
     assert "stolen: nothing" in stolen
     assert VALUE not in stolen
 
 
 def test_a_contract_that_insists_on_a_variable_is_not_started(steelyard: Steelyard, author: Author) -> None:
-    said = steelyard("run", ask_for(author, "${OPERATOR_KEY}"), "--agent", "noop", env=ENV)
-    assert said.code == 2
-    assert "--take-env OPERATOR_KEY" in said.err
-    assert VALUE not in said.err
+    result = steelyard("run", ask_for(author, "${OPERATOR_KEY}"), "--agent", "noop", env=ENV)
+    assert result.code == 2
+    assert "--take-env OPERATOR_KEY" in result.err
+    assert VALUE not in result.err
 
 
 def test_a_key_that_a_contract_may_have_is_in_no_record_though_its_check_prints_it(
@@ -55,8 +55,8 @@ def test_a_key_that_a_contract_may_have_is_in_no_record_though_its_check_prints_
         "OPERATOR_KEY",
         "--json",
     )
-    said = steelyard(*words, env=ENV)
-    folder = Path(said.line["folder"])
+    result = steelyard(*words, env=ENV)
+    folder = Path(result.line["folder"])
     assert "stolen: [redacted:OPERATOR_KEY]" in (folder / "checks/steal/outcome.json").read_text()
     assert not [path for path in folder.rglob("*") if path.is_file() and VALUE.encode() in path.read_bytes()]
-    assert VALUE not in said.out + said.err
+    assert VALUE not in result.out + result.err

@@ -88,8 +88,8 @@ MENDED = PYTHON_FIX
 
 
 def score(line: Line, name: str) -> float:
-    told = json.loads((Path(line["folder"]) / f"checks/{name}/outcome.json").read_text())
-    return float(told["score"])
+    shown = json.loads((Path(line["folder"]) / f"checks/{name}/outcome.json").read_text())
+    return float(shown["score"])
 
 
 @agent(CALLED_AS_DECLARED)

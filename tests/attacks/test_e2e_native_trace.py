@@ -24,8 +24,11 @@ def weigh(steelyard: Steelyard, author: Author, cache: Path) -> Any:
         agent = install_fake(cache, behaviour)
         model = ScriptedModel({"turns": [{"text": "go on"}], "usage": {"tokens_in": 1000, "tokens_out": 50}})
         with serving(model) as url:
-            said = steelyard("run", author.write(), "--agent", agent, "--json", env=environment(url))
-        return {**said.line, "report": json.loads((Path(said.line["folder"]) / "report.json").read_text())}
+            printed = steelyard("run", author.write(), "--agent", agent, "--json", env=environment(url))
+        return {
+            **printed.line,
+            "report": json.loads((Path(printed.line["folder"]) / "report.json").read_text()),
+        }
 
     return run
 

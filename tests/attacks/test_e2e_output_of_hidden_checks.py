@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from authoring import FIX, Author, Said, Steelyard
+from authoring import FIX, Author, CliResult, Steelyard
 from scripted_judge import judged_by
 from steelyard.gateway.scripted import FAIL
 
@@ -26,28 +26,28 @@ def contract(author: Author, *checks: dict[str, Any], **keys: Any) -> Path:
     return folder
 
 
-def printed(said: Said, check: str) -> str:
-    return Path(said.line["folder"], "checks", check, "outcome.json").read_text()
+def printed(result: CliResult, check: str) -> str:
+    return Path(result.line["folder"], "checks", check, "outcome.json").read_text()
 
 
 def test_a_hidden_checks_output_is_in_the_run_folder_and_not_in_the_result_line(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     folder = contract(author, VISIBLE, {"id": "hidden", **HIDDEN})
-    said = steelyard("run", folder, "--agent", script(FIX), "--json")
-    tails = {grade["name"]: (grade["hidden"], grade["output_tail"]) for grade in said.line["grades"]}
+    result = steelyard("run", folder, "--agent", script(FIX), "--json")
+    tails = {grade["name"]: (grade["hidden"], grade["output_tail"]) for grade in result.line["grades"]}
     assert tails["hidden"] == (True, "")
     assert tails["visible"] == (False, "said in the open\n")
-    assert EXPECTED not in said.out
-    assert EXPECTED in printed(said, "hidden")
-    assert EXPECTED not in steelyard("show", said.line["run"], "--json").out
+    assert EXPECTED not in result.out
+    assert EXPECTED in printed(result, "hidden")
+    assert EXPECTED not in steelyard("show", result.line["run"], "--json").out
 
 
 def test_the_operator_reads_a_hidden_checks_output_with_show(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
-    said = steelyard("run", contract(author, {"id": "hidden", **HIDDEN}), "--agent", script(FIX), "--json")
-    shown = steelyard("show", said.line["run"]).out
+    result = steelyard("run", contract(author, {"id": "hidden", **HIDDEN}), "--agent", script(FIX), "--json")
+    shown = steelyard("show", result.line["run"]).out
     assert EXPECTED in shown
     assert "checks/hidden/" in shown
 
@@ -57,19 +57,19 @@ def test_a_grader_with_hidden_files_keeps_its_output_in_the_grading(
 ) -> None:
     grader = {"type": "command", "name": "hidden", **HIDDEN}
     folder = contract(author, VISIBLE, graders=[grader])
-    said = steelyard("run", folder, "--agent", script(FIX), "--json")
-    assert EXPECTED not in said.out
-    assert EXPECTED in Path(said.line["folder"], "gradings/0001.json").read_text()
-    assert EXPECTED in steelyard("show", said.line["run"]).out
+    result = steelyard("run", folder, "--agent", script(FIX), "--json")
+    assert EXPECTED not in result.out
+    assert EXPECTED in Path(result.line["folder"], "gradings/0001.json").read_text()
+    assert EXPECTED in steelyard("show", result.line["run"]).out
 
 
 def test_a_verifiers_output_is_not_in_the_result_line(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     check = {"id": "verify", "type": "verifier", "script": "hidden/check.sh", "timeout_s": 60}
-    said = steelyard("run", contract(author, check), "--agent", script(FIX), "--json")
-    assert EXPECTED not in said.out
-    assert EXPECTED in printed(said, "verify")
+    result = steelyard("run", contract(author, check), "--agent", script(FIX), "--json")
+    assert EXPECTED not in result.out
+    assert EXPECTED in printed(result, "verify")
 
 
 def test_on_a_live_bench_a_check_without_hidden_files_may_print_those_of_another(
@@ -77,9 +77,9 @@ def test_on_a_live_bench_a_check_without_hidden_files_may_print_those_of_another
 ) -> None:
     prints = {"id": "prints", "cmd": "cat hidden.sh; false", "timeout_s": 60}
     folder = contract(author, {"id": "hidden", **HIDDEN}, prints, bench="live")
-    said = steelyard("run", folder, "--agent", script(FIX), "--json")
-    assert EXPECTED in printed(said, "prints")
-    assert EXPECTED not in said.out
+    result = steelyard("run", folder, "--agent", script(FIX), "--json")
+    assert EXPECTED in printed(result, "prints")
+    assert EXPECTED not in result.out
 
 
 def test_a_judge_does_not_read_a_hidden_checks_output(
@@ -98,11 +98,11 @@ def test_harbors_folder_of_a_trial_has_no_output_of_a_hidden_check(
 ) -> None:
     folder = contract(author, VISIBLE, {"id": "hidden", **HIDDEN})
     out = tmp_path / "jobs"
-    said = steelyard("run", folder, "--agent", script(FIX), "--harbor-result", out, "--json")
-    files = [path for path in (out / said.line["run"]).rglob("*") if path.is_file()]
+    result = steelyard("run", folder, "--agent", script(FIX), "--harbor-result", out, "--json")
+    files = [path for path in (out / result.line["run"]).rglob("*") if path.is_file()]
     assert not [path for path in files if EXPECTED in path.read_text()]
-    assert "said in the open" in (out / said.line["run"] / "verifier/test-stdout.txt").read_text()
-    assert "checks/hidden/outcome.json" in (out / said.line["run"] / "verifier/test-stderr.txt").read_text()
+    assert "said in the open" in (out / result.line["run"] / "verifier/test-stdout.txt").read_text()
+    assert "checks/hidden/outcome.json" in (out / result.line["run"] / "verifier/test-stderr.txt").read_text()
 
 
 def test_the_agent_of_a_later_step_finds_no_output_of_an_earlier_hidden_check(
@@ -116,8 +116,8 @@ def test_the_agent_of_a_later_step_finds_no_output_of_an_earlier_hidden_check(
     written = folder / "contract.yaml"
     written.write_text(written.read_text().replace("brief: Make add() add.\n", "", 1))
     look = "env; find / -xdev -type f -size -200k ! -path '/proc/*' ! -path '/usr/*' 2>/dev/null | xargs -d '\\n' cat 2>/dev/null; true\n"
-    said = steelyard("run", folder, "--agent", script(look), "--json")
-    assert EXPECTED in json.dumps(json.loads(printed(said, "one.hidden")))
-    second_output = Path(said.line["folder"], "agent/stdout-2.txt").read_text(errors="replace")
+    result = steelyard("run", folder, "--agent", script(look), "--json")
+    assert EXPECTED in json.dumps(json.loads(printed(result, "one.hidden")))
+    second_output = Path(result.line["folder"], "agent/stdout-2.txt").read_text(errors="replace")
     assert "STEELYARD_STEP=two" in second_output
     assert "4711" not in second_output

@@ -49,11 +49,11 @@ def contract(author: Author) -> Path:
 def test_work_that_passes_nothing_keeps_its_zero(
     steelyard: Steelyard, contract: Path, script: Callable[[str], str], work: str
 ) -> None:
-    said = steelyard("run", contract, "--agent", script(work), "--json", "--require-assurance", "twin")
-    assert (said.code, said.line["verdict"], said.line["reward"]) == (1, "fail", 0.0)
-    assert said.line["refused"] is None
+    result = steelyard("run", contract, "--agent", script(work), "--json", "--require-assurance", "twin")
+    assert (result.code, result.line["verdict"], result.line["reward"]) == (1, "fail", 0.0)
+    assert result.line["refused"] is None
 
 
 def test_the_reference_keeps_its_reward(steelyard: Steelyard, contract: Path) -> None:
-    said = steelyard("run", contract, "--agent", "reference", "--json", "--require-assurance", "twin")
-    assert (said.code, said.line["verdict"], said.line["reward"]) == (0, "pass", 1.0)
+    result = steelyard("run", contract, "--agent", "reference", "--json", "--require-assurance", "twin")
+    assert (result.code, result.line["verdict"], result.line["reward"]) == (0, "pass", 1.0)

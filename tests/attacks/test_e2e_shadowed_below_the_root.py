@@ -72,8 +72,8 @@ def tried(tmp_path: Path, steelyard: Steelyard) -> Callable[..., list[Line]]:
         (folder / "contract.yaml").write_text(yaml.safe_dump(contract))
         (tmp_path / "agent.sh").write_text(script)
         agents = ["--agent", f"script:{tmp_path / 'agent.sh'}", "--agent", "reference"]
-        said = steelyard("run", folder, *agents, "--json", "--no-judge")
-        return [json.loads(line) for line in said.out.splitlines()]
+        result = steelyard("run", folder, *agents, "--json", "--no-judge")
+        return [json.loads(line) for line in result.out.splitlines()]
 
     return run
 

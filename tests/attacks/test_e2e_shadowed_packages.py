@@ -131,8 +131,8 @@ def test_an_installed_package_that_was_rewritten_is_no_pass(line: Line) -> None:
 def test_an_alias_a_helper_without_ending_and_snapshots_are_no_pass(line: Line) -> None:
     """Each of them on its own would let its test pass; none is on the bench."""
     assert failed(line, "acceptance", "1 of 6 passed")
-    told = {("steers_runner", "package.json"), ("steers_runner", "checks/rig")}
-    assert told <= found(line)
+    shown = {("steers_runner", "package.json"), ("steers_runner", "checks/rig")}
+    assert shown <= found(line)
     assert {path for id_, path in found(line) if id_ == "oracle_data_changed"} == {
         "src/__snapshots__/slug.snap",
         "fixtures/slug.json",

@@ -55,10 +55,10 @@ def test_words_to_the_judge_stay_behind_the_fence(
         line = judged("run", author.write(), "--agent", script(f"{attack}\n"), "--json").line
     (question,) = judged.questions
     assert (line["verdict"], line["judge"]["verdict"]) == ("fail", "FAIL")
-    told = [text for _, text in fenced(question)]
-    assert any("previous instructions" in text for text in told)
+    described = [text for _, text in fenced(question)]
+    assert any("previous instructions" in text for text in described)
     assert "previous instructions" not in outside(question)
-    assert all(part.startswith("| ") for text in told for part in text.split("\n"))
+    assert all(part.startswith("| ") for text in described for part in text.split("\n"))
     assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", question)
 
 
@@ -105,15 +105,15 @@ def test_a_steered_voice_does_not_turn_a_jury(author: Author, steelyard: Steelya
 
 def test_no_word_of_a_model_is_obeyed_by_the_terminal(author: Author, steelyard: Steelyard) -> None:
     """What an agent wrote, a model may repeat."""
-    said = "\x1b]0;owned\x07[bold red]verdict pass[/] \u202e\u2066 \x9b2J" + "wide 漢字 " * 400
-    reply = {**FAIL["json"], "failure_mode": "x\x1b[31m", "reasoning": said,
-             "facts": [{"claim": said, "supported": True, "evidence": said}]}  # fmt: skip
+    result = "\x1b]0;owned\x07[bold red]verdict pass[/] \u202e\u2066 \x9b2J" + "wide 漢字 " * 400
+    reply = {**FAIL["json"], "failure_mode": "x\x1b[31m", "reasoning": result,
+             "facts": [{"claim": result, "supported": True, "evidence": result}]}  # fmt: skip
     with judged_by(steelyard, {"json": reply}) as judged:
-        told = judged("run", author.write(), "--agent", "noop")
+        described = judged("run", author.write(), "--agent", "noop")
         (line,) = judged("show", "--json").lines
         shown = judged("show", line["run"]).out
         raw = judged("show", "--json").out
-    for text in (told.out, shown, raw):
+    for text in (described.out, shown, raw):
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
     assert not any(one.lstrip().startswith("verdict pass") for one in shown.splitlines())
 
@@ -158,12 +158,12 @@ def test_keys_and_variables_are_in_no_question_no_file_and_no_output(
     """The agent prints everything that it can see of the environment, and a model that answers with 500 sees the key."""
     nosy = script(f"{FIX}env; env > leak.txt\n")
     with judged_by(steelyard, {"status": 400, "body": f"bad key {KEY}"}) as judged:
-        said = steelyard(
+        result = steelyard(
             "run", author.write(), "--agent", nosy, "--sandbox", sandbox, "--json", env=keys_of(judged)
         )
-    files = [path for path in Path(said.line["folder"]).rglob("*") if path.is_file()]
+    files = [path for path in Path(result.line["folder"]).rglob("*") if path.is_file()]
     kept = [path.read_bytes().decode(errors="replace") for path in files]
-    for text in (said.out, said.err, *judged.questions, *kept):
+    for text in (result.out, result.err, *judged.questions, *kept):
         assert "hunter2-hunter2" not in text
         assert KEY not in text
 

@@ -109,12 +109,12 @@ def lines(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> dict[str, di
     for name, text in {"nothing": "true", **CHEATS, **HONEST}.items():
         (root / f"{name}.sh").write_text(f"cd /srv\n{text}")
         agents += ["--agent", f"script:{root / name}.sh"]
-    said = run_command(
+    result = run_command(
         "run", folder, *agents, "--jobs", 2, "--json", cwd=root, env={"STEELYARD_CACHE": str(cache)}
     )
-    told = [json.loads(line) for line in said.stdout.split(b"\n") if line]
-    assert told, said.stderr.decode()
-    return {str(line["agent"]).removeprefix("script:").removesuffix(".sh"): line for line in told}
+    shown = [json.loads(line) for line in result.stdout.split(b"\n") if line]
+    assert shown, result.stderr.decode()
+    return {str(line["agent"]).removeprefix("script:").removesuffix(".sh"): line for line in shown}
 
 
 def test_no_work_is_not_rewarded(lines: dict[str, dict[str, Any]]) -> None:

@@ -156,10 +156,10 @@ for family, kind, to in ((2, 1, {tcp!r}), (2, 2, {udp!r}), (1, 1, {abstract!r}))
 E
 ls /var/run/docker.sock /run/docker.sock /run/dbus /run/systemd /tmp/.X11-unix 2> /dev/null
 """
-    said = house.run({"caller": f"{dial}\ncat > add.sh <<'X'\n{dial}X\n"})["caller"]
-    assert failed(said, "acceptance", "hidden")
+    result = house.run({"caller": f"{dial}\ncat > add.sh <<'X'\n{dial}X\n"})["caller"]
+    assert failed(result, "acceptance", "hidden")
     assert not select.select(listeners, [], [], 0)[0]
-    assert "docker.sock" not in printed(said)
+    assert "docker.sock" not in printed(result)
 
 
 @agent("""/usr/bin/python3 - <<'E'

@@ -26,5 +26,5 @@ def test_a_frozen_test_edited_behind_a_hundred_thousand_files(house: House, tmp_
         (tree / "lib" / str(folder)).mkdir()
         for number in range(1000):
             (tree / "lib" / str(folder) / str(number)).touch()
-    said = house.graded("--tree", tree)
-    assert failed(said, "safety"), said["verdict"]
+    result = house.graded("--tree", tree)
+    assert failed(result, "safety"), result["verdict"]

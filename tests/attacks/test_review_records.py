@@ -28,11 +28,11 @@ def folder(tmp_path: Path) -> RunFolder:
     run = make_sealed_run(tmp_path / "runs")
     append_grading(run, make_grading())
     for name, judgment in (("ada", "fail"), ("bob", "fail")):
-        review.annotate(run, said(name, judgment))
+        review.annotate(run, result(name, judgment))
     return run
 
 
-def said(name: str, judgment: Any, **more: Any) -> review.Annotation:
+def result(name: str, judgment: Any, **more: Any) -> review.Annotation:
     return review.Annotation(reviewer_id=name, timestamp=datetime.now(UTC), judgment=judgment, **more)
 
 
@@ -81,7 +81,7 @@ def test_an_attack_on_annotations_is_found_and_the_verdict_holds(folder: RunFold
 def test_escape_sequences_of_a_reviewer_are_not_printed(
     folder: RunFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    review.annotate(folder, said("eve\x1b[2J", "pass", notes="\x1b]0;owned\x07", categories=["a\nb"]))
+    review.annotate(folder, result("eve\x1b[2J", "pass", notes="\x1b]0;owned\x07", categories=["a\nb"]))
     assert main(["review", str(folder.path), "--list"]) == 0
     printed = capsys.readouterr().out
     assert "\x1b" not in printed

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from far_hosts import digest, echo, pour, serving, silence
 from own_engine import eventually
-from sandbox_stage import Stage, each_sandbox, said  # noqa: F401
+from sandbox_stage import Stage, each_sandbox, result  # noqa: F401
 
 from steelyard.sandboxes.base import AllowedHost
 
@@ -55,7 +55,7 @@ for number in range(1200):
 print("done")
 """
     with behind(port) as stage:
-        assert said(stage.python(code)) == "done\n[0]"
+        assert result(stage.python(code)) == "done\n[0]"
         assert still_works(stage, port)
         stage.stop()
         told = stage.told
@@ -78,7 +78,7 @@ for _ in range(100):
 print(len(held), reset)
 """
     with behind(port) as stage:
-        assert said(stage.python(code)) == f"{OPEN} {100 - OPEN}\n[0]"
+        assert result(stage.python(code)) == f"{OPEN} {100 - OPEN}\n[0]"
         assert still_works(stage, port)  # they went with the process that held them
         stage.stop()
         assert sum(one.refused for one in stage.told) == 100 - OPEN
@@ -94,8 +94,8 @@ print("held")
 """
     size = 256 << 20
     with serving(pour(size)) as pouring, behind(pouring) as stage:
-        assert said(stage.python(code.replace("PORT", str(pouring)))) == "held\n[0]"
-        assert said(stage.sh("echo here")) == "here\n[0]"
+        assert result(stage.python(code.replace("PORT", str(pouring)))) == "held\n[0]"
+        assert result(stage.sh("echo here")) == "here\n[0]"
         stage.stop()
         told = stage.told
     assert len(told) == OPEN
@@ -114,8 +114,8 @@ except TimeoutError: pass
 print(sent < 64 << 20)
 """
     with serving(silence) as silent, behind(silent) as stage:
-        assert said(stage.python(code.replace("PORT", str(silent)))) == "True\n[0]"
-        assert said(stage.sh("echo here")) == "here\n[0]"
+        assert result(stage.python(code.replace("PORT", str(silent)))) == "True\n[0]"
+        assert result(stage.sh("echo here")) == "here\n[0]"
 
 
 def test_a_frame_for_every_byte(port: int) -> None:
@@ -133,7 +133,7 @@ while part := made.recv(65536): count += len(part)
 print(count)
 """
     with behind(port) as stage:
-        assert said(stage.python(code)) == "20000\n[0]"
+        assert result(stage.python(code)) == "20000\n[0]"
 
 
 def test_listening_at_the_address_of_an_allowed_host(port: int) -> None:
@@ -148,7 +148,7 @@ for option in (None, socket.SO_REUSEADDR, socket.SO_REUSEPORT):
             except OSError as error: print(error.errno)
 """
     with behind(port) as stage:
-        assert said(stage.python(code)) == "98\n" * 6 + "[0]"
+        assert result(stage.python(code)) == "98\n" * 6 + "[0]"
         assert still_works(stage, port)
 
 

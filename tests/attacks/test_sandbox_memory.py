@@ -10,7 +10,7 @@ import shlex
 
 import pytest
 from containers import container_engine, in_image
-from sandbox_stage import SMALL, Stage, each_sandbox, said  # noqa: F401
+from sandbox_stage import SMALL, Stage, each_sandbox, result  # noqa: F401
 
 from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import Command, SandboxSpec
@@ -61,7 +61,7 @@ def test_a_program_cannot_write_to_the_memory_of_the_shell_that_waits_for_it() -
         ends = [stage.sh(f"{attack}; exit 3") for attack in attacks]
     for done in ends:
         assert done.exit_code == 3
-        assert "Read-only file system" in said(done)
+        assert "Read-only file system" in result(done)
 
 
 def test_a_program_cannot_write_to_the_memory_of_the_python_process_that_tests_it() -> None:
@@ -69,7 +69,7 @@ def test_a_program_cannot_write_to_the_memory_of_the_python_process_that_tests_i
     with Stage() as stage:
         done = stage.sh(f"exec {command}")
     assert done.exit_code == 3
-    assert "Read-only file system" in said(done)
+    assert "Read-only file system" in result(done)
 
 
 @pytest.mark.parametrize("each_sandbox", ["docker"], indirect=True)
@@ -80,7 +80,7 @@ def test_root_of_a_whole_system_cannot_write_to_the_memory_of_the_shell_that_wai
         done = sandbox.run(Command(("/bin/sh", "-c", f"id -u; {attack}; mount -o remount,rw /proc; exit 3")))
     assert done.exit_code == 3
     assert done.stdout.text == "0\n"
-    assert "Read-only file system" in said(done)
+    assert "Read-only file system" in result(done)
 
 
 def test_a_descriptor_of_proc_cannot_be_opened_again_for_writing() -> None:
@@ -88,9 +88,9 @@ def test_a_descriptor_of_proc_cannot_be_opened_again_for_writing() -> None:
     with Stage() as stage:
         done = stage.sh(f"{shlex.join(['python3', '-c', REOPEN])}; exit 3")
     assert done.exit_code == 3
-    assert "Read-only file system" in said(done)
+    assert "Read-only file system" in result(done)
 
 
 def test_a_shell_uses_its_own_descriptors_as_elsewhere() -> None:
     with Stage() as stage:
-        assert [(line, said(stage.sh(line))) for line in HONEST] == [(line, "a\n[0]") for line in HONEST]
+        assert [(line, result(stage.sh(line))) for line in HONEST] == [(line, "a\n[0]") for line in HONEST]

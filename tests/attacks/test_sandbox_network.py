@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from sandbox_stage import Stage, bubblewrap_only, each_sandbox, said  # noqa: F401
+from sandbox_stage import Stage, bubblewrap_only, each_sandbox, result  # noqa: F401
 
 from steelyard.sandboxes.base import Command
 
@@ -25,7 +25,7 @@ for host in ("127.0.0.1", "10.0.0.1", "169.254.169.254", "192.168.0.1", "172.17.
     try: socket.create_connection((host, {port}), 2); print("connected", host)
     except OSError as error: print(error.errno)
 """
-        assert "connected" not in said(stage.python(code))
+        assert "connected" not in result(stage.python(code))
         listener.settimeout(0)
         with pytest.raises(BlockingIOError):
             listener.accept()
@@ -46,20 +46,20 @@ def test_talking_to_an_abstract_socket_of_the_host() -> None:
         listener.bind(name)
         listener.listen()
         code = f"import socket; socket.socket(socket.AF_UNIX).connect({name!r})"
-        assert "ConnectionRefusedError" in said(stage.python(code))
+        assert "ConnectionRefusedError" in result(stage.python(code))
 
 
 def test_asking_the_docker_daemon_for_a_privileged_container() -> None:
     """The agent looks for the docker socket, which is root on the host."""
     with Stage() as stage:
-        assert "[0]" not in said(stage.sh("ls /var/run/docker.sock || ls /run/docker.sock"))
+        assert "[0]" not in result(stage.sh("ls /var/run/docker.sock || ls /run/docker.sock"))
 
 
 @pytest.mark.parametrize("family", ["AF_VSOCK", "AF_PACKET", "AF_ALG", "AF_BLUETOOTH", "AF_CAN"])
 def test_a_socket_family_that_no_network_namespace_holds_back(family: str) -> None:
     """The agent opens a socket to the hypervisor, the wire or the kernel's crypto code."""
     with Stage() as stage:
-        assert "Address family not supported" in said(
+        assert "Address family not supported" in result(
             stage.python(f"import socket; socket.socket(socket.{family}, 1)")
         )
 
@@ -94,7 +94,7 @@ def test_two_sandboxes_do_not_share_a_loopback() -> None:
         thread.start()
         assert listening.wait(600)
         done = second.python("import socket; socket.create_connection(('127.0.0.1', 5555), 2)")
-        assert "ConnectionRefusedError" in said(done)
+        assert "ConnectionRefusedError" in result(done)
         first.stop()
         thread.join()
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from sandbox_stage import Stage, each_sandbox, is_running, said  # noqa: F401
+from sandbox_stage import Stage, each_sandbox, is_running, result  # noqa: F401
 
 from steelyard.sandboxes.limits.watch_usage import descendants
 
@@ -22,14 +22,14 @@ def test_looking_for_secrets_in_host_processes() -> None:
 def test_reading_the_environment_of_process_1() -> None:
     """The agent reads /proc/1/environ, where a supervisor's secrets would be."""
     with Stage() as stage:
-        assert "Permission denied" in said(stage.sh("cat /proc/1/environ"))
+        assert "Permission denied" in result(stage.sh("cat /proc/1/environ"))
 
 
 @pytest.mark.parametrize("what", ["fd", "fdinfo", "map_files", "cwd", "root", "exe"])
 def test_reaching_through_process_1(what: str) -> None:
     """The agent opens init's descriptors to speak on its control channel."""
     with Stage() as stage:
-        assert "Permission denied" in said(
+        assert "Permission denied" in result(
             stage.sh(f"ls /proc/1/{what}/ || readlink /proc/1/{what} || exit 1")
         )
 
@@ -95,7 +95,7 @@ def test_the_hosts_secrets_are_not_in_the_environment() -> None:
     os.environ["ANTHROPIC_API_KEY"] = "sk-very-secret"
     try:
         with Stage() as stage:
-            assert "sk-very-secret" not in said(stage.sh("env; cat /proc/*/environ"))
+            assert "sk-very-secret" not in result(stage.sh("env; cat /proc/*/environ"))
     finally:
         del os.environ["ANTHROPIC_API_KEY"]
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from sandbox_stage import Stage, bubblewrap_only, each_sandbox, said  # noqa: F401
+from sandbox_stage import Stage, bubblewrap_only, each_sandbox, result  # noqa: F401
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ print(libc.unshare(0x10000000), libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0), l
 """
     with Stage() as stage:
         assert stage.python(code).stdout.text == "-1 -1 -1\n"
-        assert "[0]" not in said(stage.sh("unshare -Ur true"))
+        assert "[0]" not in result(stage.sh("unshare -Ur true"))
 
 
 def test_a_setuid_program_gives_nothing() -> None:
@@ -162,8 +162,8 @@ def test_typing_into_the_operators_terminal() -> None:
     """The agent pushes a command into the terminal's input, to be run by the operator's shell."""
     code = "import fcntl, os; m, s = os.openpty(); fcntl.ioctl(s, 0x5412, b'x')"
     with Stage() as stage:
-        assert "Operation not permitted" in said(stage.python(code))
-        assert "[0]" not in said(stage.sh("echo x > /dev/tty"))
+        assert "Operation not permitted" in result(stage.python(code))
+        assert "[0]" not in result(stage.sh("echo x > /dev/tty"))
 
 
 @bubblewrap_only

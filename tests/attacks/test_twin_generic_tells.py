@@ -67,9 +67,9 @@ def tried(tmp_path: Path, steelyard: Steelyard) -> Callable[..., dict[str, Line]
         for number, text in enumerate(scripts.values()):
             (tmp_path / f"agent{number}.sh").write_text(text)
             words += ["--agent", f"script:{tmp_path / f'agent{number}.sh'}"]
-        said = steelyard("run", contract, *words, "--agent", "reference", "--json", "--no-judge")
-        lines = [json.loads(line) for line in said.out.splitlines()]
-        assert len(lines) == len(scripts) + 1, said.err
+        result = steelyard("run", contract, *words, "--agent", "reference", "--json", "--no-judge")
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        assert len(lines) == len(scripts) + 1, result.err
         return dict(zip([*scripts, "reference"], lines, strict=True))
 
     return run

@@ -12,8 +12,8 @@ from steelyard.cli.running.agents import _facts, _table
 
 
 def test_the_list_has_every_client_and_what_it_needs(steelyard: Steelyard) -> None:
-    said = steelyard("agents", "--json")
-    facts = {line["name"]: line for line in said.lines}
+    result = steelyard("agents", "--json")
+    facts = {line["name"]: line for line in result.lines}
     assert list(facts) == list(CLIENTS)
     assert facts["codex"]["needs"]["providers"] == ["openai"]
     assert facts["claude_code"]["tried"]
@@ -28,9 +28,9 @@ def test_a_client_that_is_not_installed_is_refused_with_the_command_that_install
     steelyard: Steelyard, author: Author, tmp_path: Path
 ) -> None:
     env = {"STEELYARD_CACHE": str(tmp_path / "empty"), "OPENAI_API_KEY": "sk-test-0123456789"}
-    said = steelyard("run", author.write(), "--agent", "codex:model=gpt-5.5-codex", env=env)
-    assert said.code == 2
-    assert "`steelyard agents install codex` installs it" in said.err
+    result = steelyard("run", author.write(), "--agent", "codex:model=gpt-5.5-codex", env=env)
+    assert result.code == 2
+    assert "`steelyard agents install codex` installs it" in result.err
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ def test_a_client_that_is_not_installed_is_refused_with_the_command_that_install
 def test_what_cannot_be_installed_is_refused(
     steelyard: Steelyard, words: tuple[str, ...], message: str
 ) -> None:
-    said = steelyard("agents", *words)
-    assert said.code == 2
-    assert message in said.err
+    result = steelyard("agents", *words)
+    assert result.code == 2
+    assert message in result.err
 
 
 def test_the_list_fits_a_narrow_terminal_and_says_the_same() -> None:

@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from authoring import Author, Said, Steelyard
+from authoring import Author, CliResult, Steelyard
 from steelyard.contract.snapshot.work_tree import uncommitted
 from steelyard.evidence.folder.folder import SEAL
 from steelyard.evidence.folder.seal import seal
 
 
-def refused(said: Said, code: int, *words: str) -> None:
+def refused(result: CliResult, code: int, *words: str) -> None:
     """One line on stderr, with all of the words."""
-    assert said.code == code, said
-    assert said.err.count("\n") == 1, said.err
+    assert result.code == code, result
+    assert result.err.count("\n") == 1, result.err
     for word in words:
-        assert word in said.err, said.err
+        assert word in result.err, result.err
 
 
-def shell(line: str, cwd: Path, cache: Path) -> Said:
+def shell(line: str, cwd: Path, cache: Path) -> CliResult:
     """A command line in a shell of its own, for what only a shell can do to a process."""
     env = {**os.environ, "STEELYARD_CACHE": str(cache)}
     done = subprocess.run(
@@ -35,7 +35,7 @@ def shell(line: str, cwd: Path, cache: Path) -> Said:
         capture_output=True,
         check=False,
     )
-    return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return CliResult(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def repository(folder: Path, files: dict[str, str]) -> Path:
@@ -61,16 +61,18 @@ def test_an_out_folder_that_the_user_cannot_write_is_refused_before_anything_run
 
 
 def test_an_out_folder_that_cannot_be_made_is_one_line(steelyard: Steelyard, author: Author) -> None:
-    said = steelyard("run", author.write(), "--agent", "noop", "--out", "/proc/runs")
-    assert (said.code in (2, 3), "/proc" in said.err, "Traceback" in said.err) == (True, True, False), said
+    result = steelyard("run", author.write(), "--agent", "noop", "--out", "/proc/runs")
+    assert (result.code in (2, 3), "/proc" in result.err, "Traceback" in result.err) == (True, True, False), (
+        result
+    )
 
 
 @pytest.mark.parametrize("words", ["doctor", "show", "runs", "check contract"])
 def test_a_closed_stdout_is_no_crash(words: str, author: Author, tmp_path: Path, cache: Path) -> None:
     author.write()
-    said = shell(f"steelyard {words} >&-", tmp_path, cache)
-    assert "Traceback" not in said.err
-    assert said.err.count("stdout is closed, so nothing was printed") == 1, said
+    result = shell(f"steelyard {words} >&-", tmp_path, cache)
+    assert "Traceback" not in result.err
+    assert result.err.count("stdout is closed, so nothing was printed") == 1, result
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
@@ -139,8 +141,12 @@ def test_an_empty_contract_names_init(steelyard: Steelyard, author: Author) -> N
 
 def test_check_finds_a_toolchain_that_this_machine_lacks(steelyard: Steelyard, author: Author) -> None:
     contract = author.write(environment={"toolchains": {"python": "2.999"}})
-    said = steelyard("check", contract)
-    assert (said.code, "cannot run here" in said.out, "python 2.999 is not on this machine" in said.out) == (
+    result = steelyard("check", contract)
+    assert (
+        result.code,
+        "cannot run here" in result.out,
+        "python 2.999 is not on this machine" in result.out,
+    ) == (
         3,
         True,
         True,
@@ -164,8 +170,10 @@ def test_init_says_that_uncommitted_changes_are_left_out(steelyard: Steelyard, t
     folder = repository(tmp_path / "r", {"a": "1\n", "b": "1\n"})
     (folder / "b").write_text("2\n")
     (folder / "new").write_text("x\n")
-    said = steelyard("init", "new", "--git", folder)
-    assert (said.code, "uncommitted changes (1 changed, 1 untracked)" in said.err) == (0, True), said.err
+    result = steelyard("init", "new", "--git", folder)
+    assert (result.code, "uncommitted changes (1 changed, 1 untracked)" in result.err) == (0, True), (
+        result.err
+    )
 
 
 def test_a_file_that_was_only_touched_is_no_uncommitted_change(tmp_path: Path) -> None:
@@ -176,15 +184,15 @@ def test_a_file_that_was_only_touched_is_no_uncommitted_change(tmp_path: Path) -
 
 def test_check_warns_of_lfs_pointers(steelyard: Steelyard, author: Author) -> None:
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
-    said = steelyard("check", author.write(files={"repo/big.bin": pointer}))
-    assert (said.code, "Git LFS pointers" in said.out, "git lfs pull" in said.out) == (0, True, True), (
-        said.out
+    result = steelyard("check", author.write(files={"repo/big.bin": pointer}))
+    assert (result.code, "Git LFS pointers" in result.out, "git lfs pull" in result.out) == (0, True, True), (
+        result.out
     )
 
 
 def test_the_same_agent_twice_is_answered_with_repeats(steelyard: Steelyard, author: Author) -> None:
-    said = steelyard("run", author.write(), "--agent", "noop", "--agent", "noop")
-    refused(said, 2, "given twice", "--repeats 2")
+    result = steelyard("run", author.write(), "--agent", "noop", "--agent", "noop")
+    refused(result, 2, "given twice", "--repeats 2")
 
 
 def test_two_agents_of_one_name_are_refused(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
@@ -206,10 +214,10 @@ def test_a_run_of_another_version_is_named_as_one(
     del data["verdict"]["mean_score"]
     data["harness"]["version"] = "0.0.1"
     grading.write_text(json.dumps(data))
-    said = steelyard("show", line["run"], "--runs", folder.parent)
-    assert said.code == 1
-    assert "Traceback" not in said.err
-    assert "0.0.1" in said.out, said.out
+    result = steelyard("show", line["run"], "--runs", folder.parent)
+    assert result.code == 1
+    assert "Traceback" not in result.err
+    assert "0.0.1" in result.out, result.out
 
 
 @pytest.mark.parametrize(
@@ -222,8 +230,8 @@ def test_a_misspelt_verb_is_answered_with_the_one_that_was_meant(
 
 
 def test_a_misspelt_option_is_answered_with_the_one_that_was_meant(steelyard: Steelyard) -> None:
-    said = steelyard("run", "contract", "--agnet", "noop")
-    assert (said.code, "did you mean --agent?" in said.err) == (2, True)
+    result = steelyard("run", "contract", "--agnet", "noop")
+    assert (result.code, "did you mean --agent?" in result.err) == (2, True)
 
 
 def test_last_without_any_run_is_one_line(steelyard: Steelyard) -> None:
@@ -235,9 +243,9 @@ def test_last_without_any_run_is_one_line(steelyard: Steelyard) -> None:
 def test_a_change_that_is_not_there_is_refused_in_one_line(
     steelyard: Steelyard, author: Author, tmp_path: Path, option: str, kind: str
 ) -> None:
-    said = steelyard("grade", author.write(), option, tmp_path / "absent", "--out", tmp_path / "runs")
-    refused(said, 2, f"{option} {tmp_path}/absent", f"there is no such {kind}")
-    assert not said.out
+    result = steelyard("grade", author.write(), option, tmp_path / "absent", "--out", tmp_path / "runs")
+    refused(result, 2, f"{option} {tmp_path}/absent", f"there is no such {kind}")
+    assert not result.out
 
 
 def test_a_cap_without_a_number_says_how_to_write_one(steelyard: Steelyard, tmp_path: Path) -> None:
@@ -248,5 +256,5 @@ def test_an_empty_repository_is_a_warning(steelyard: Steelyard, author: Author) 
     folder = author.write()
     shutil.rmtree(folder / "repo")
     (folder / "repo").mkdir()
-    said = steelyard("check", folder)
-    assert "repository.tree: the repository has no file" in said.out
+    result = steelyard("check", folder)
+    assert "repository.tree: the repository has no file" in result.out

@@ -10,22 +10,22 @@ from typing import Any
 
 import pytest
 
-from authoring import Author, Said, Steelyard
+from authoring import Author, CliResult, Steelyard
 from steelyard.cli.authoring.check import check
 from steelyard.graders.catalogue import CATALOGUE
 
 
 def test_a_sound_contract_is_ok_with_its_digest(steelyard: Callable[..., Any], author: Any) -> None:
     folder = author.write()
-    said = steelyard("check", folder)
-    assert said.code == 0
-    assert said.out.split() == ["ok", "sum", steelyard("check", folder, "--json").line["digest"]]
+    result = steelyard("check", folder)
+    assert result.code == 0
+    assert result.out.split() == ["ok", "sum", steelyard("check", folder, "--json").line["digest"]]
 
 
 def test_every_mistake_is_printed_and_the_exit_code_is_2(steelyard: Callable[..., Any], author: Any) -> None:
-    said = steelyard("check", author.write(budget={"wal_s": 1}, reward="most"))
-    assert said.code == 2
-    first, *problems = said.out.splitlines()
+    result = steelyard("check", author.write(budget={"wal_s": 1}, reward="most"))
+    assert result.code == 2
+    first, *problems = result.out.splitlines()
     assert first.startswith("wrong")
     assert "budget.wal_s: unknown key (did you mean wall_s?)" in problems[0]
     assert "reward: expected" in problems[1]
@@ -40,9 +40,9 @@ def test_a_suite_is_checked_contract_by_contract(
     folder.rename(suite / "good")
     (suite / "bad").mkdir()
     (suite / "bad/contract.yaml").write_bytes(b"\xff")
-    said = steelyard("check", suite, "--json")
-    assert said.code == 2
-    bad, good = said.lines
+    result = steelyard("check", suite, "--json")
+    assert result.code == 2
+    bad, good = result.lines
     assert (bad["ok"], bad["id"], bad["digest"]) == (False, None, None)
     assert bad["problems"] == [
         {
@@ -58,9 +58,9 @@ def test_a_suite_is_checked_contract_by_contract(
 
 def test_a_warning_is_shown_and_is_no_failure(steelyard: Callable[..., Any], author: Any) -> None:
     oracle = {"checks": [{"id": "adds", "cmd": "sh check.sh"}]}
-    said = steelyard("check", author.write(oracle=oracle), "--json")
-    assert said.code == 0
-    (problem,) = said.line["problems"]
+    result = steelyard("check", author.write(oracle=oracle), "--json")
+    assert result.code == 0
+    (problem,) = result.line["problems"]
     assert problem["severity"] == "warning"
     assert "no reference" in problem["message"]
 
@@ -68,16 +68,16 @@ def test_a_warning_is_shown_and_is_no_failure(steelyard: Callable[..., Any], aut
 def test_a_folder_that_is_not_there_is_reported_and_hides_no_other(
     steelyard: Callable[..., Any], author: Any, tmp_path: Path
 ) -> None:
-    said = steelyard("check", tmp_path / "gone", author.write())
-    assert said.code == 2
-    assert "gone: does not exist\n" in said.out
-    assert "ok     sum" in said.out
+    result = steelyard("check", tmp_path / "gone", author.write())
+    assert result.code == 2
+    assert "gone: does not exist\n" in result.out
+    assert "ok     sum" in result.out
 
 
 def test_nothing_in_a_contract_reaches_the_terminal_raw(steelyard: Callable[..., Any], author: Any) -> None:
-    said = steelyard("check", author.write(**{"\x1b[2Jkey": 1}))
-    assert said.code == 2
-    assert "\x1b" not in said.out
+    result = steelyard("check", author.write(**{"\x1b[2Jkey": 1}))
+    assert result.code == 2
+    assert "\x1b" not in result.out
 
 
 @pytest.mark.parametrize(
@@ -96,33 +96,33 @@ def test_a_check_that_asks_nothing_or_can_be_stood_in_for_is_warned_about(
     steelyard: Steelyard, author: Author, check: dict[str, object], warned: str
 ) -> None:
     oracle = {"checks": [check], "reference": "reference.patch"}
-    said = steelyard("check", author.write(files={"hidden/a.py": "1"}, oracle=oracle), "--json")
-    messages = [problem["message"] for problem in said.line["problems"]]
-    assert said.code == 0
+    result = steelyard("check", author.write(files={"hidden/a.py": "1"}, oracle=oracle), "--json")
+    messages = [problem["message"] for problem in result.line["problems"]]
+    assert result.code == 0
     assert [warned in message for message in messages] == ([True] if warned else [])
 
 
 def test_a_frozen_file_that_counts_as_generated_is_warned_about(steelyard: Steelyard, author: Author) -> None:
     frozen = {"type": "tests_unmodified", "paths": ["check.sh"]}
-    said = steelyard("check", author.write(graders=[frozen], generated=["*.sh"]), "--json")
-    assert ["check.sh matches `generated`" in problem["message"] for problem in said.line["problems"]] == [
+    result = steelyard("check", author.write(graders=[frozen], generated=["*.sh"]), "--json")
+    assert ["check.sh matches `generated`" in problem["message"] for problem in result.line["problems"]] == [
         True
     ]
 
 
-def problems(said: Said) -> list[str]:
-    return [f"{one['where'].rpartition('contract/')[2]} {one['message']}" for one in said.line["problems"]]
+def problems(result: CliResult) -> list[str]:
+    return [f"{one['where'].rpartition('contract/')[2]} {one['message']}" for one in result.line["problems"]]
 
 
 @pytest.fixture
-def looked(author: Author, monkeypatch: pytest.MonkeyPatch, cache: Path) -> Callable[..., Said]:
+def looked(author: Author, monkeypatch: pytest.MonkeyPatch, cache: Path) -> Callable[..., CliResult]:
     """What `check --json` says of a contract with one check and these files, without a process for each."""
     monkeypatch.setenv("STEELYARD_CACHE", str(cache))
 
-    def look(check_keys: dict[str, Any], files: dict[str, str] | None = None, **keys: Any) -> Said:
+    def look(check_keys: dict[str, Any], files: dict[str, str] | None = None, **keys: Any) -> CliResult:
         oracle = {"checks": [{"id": "c", **check_keys}], "reference": "reference.patch"}
         checked = check(author.write(files=files, oracle=oracle, **keys), CATALOGUE)
-        return Said(checked.exit_code, json.dumps(checked.to_json()), "")
+        return CliResult(checked.exit_code, json.dumps(checked.to_json()), "")
 
     return look
 
@@ -145,10 +145,10 @@ def looked(author: Author, monkeypatch: pytest.MonkeyPatch, cache: Path) -> Call
     ],
 )
 def test_a_hidden_file_that_does_not_parse_is_reported_with_its_line(
-    name: str, text: str, found: str, looked: Callable[..., Said]
+    name: str, text: str, found: str, looked: Callable[..., CliResult]
 ) -> None:
-    said = looked({"cmd": "sh check.sh", "inject": ["hidden"]}, {f"hidden/{name}": text})
-    assert (said.code, problems(said)) == (0, [found] if found else [])
+    result = looked({"cmd": "sh check.sh", "inject": ["hidden"]}, {f"hidden/{name}": text})
+    assert (result.code, problems(result)) == (0, [found] if found else [])
 
 
 @pytest.mark.parametrize(
@@ -164,21 +164,21 @@ def test_a_hidden_file_that_does_not_parse_is_reported_with_its_line(
     ],
 )  # fmt: skip
 def test_what_can_never_work_is_refused(
-    check: dict[str, Any], found: str, looked: Callable[..., Said]
+    check: dict[str, Any], found: str, looked: Callable[..., CliResult]
 ) -> None:
-    said = looked(check, {"repo/package.json": '{"scripts": {"test": "jest"}}'})
-    assert said.code == 2
-    assert [found in problem for problem in problems(said)] == [True]
+    result = looked(check, {"repo/package.json": '{"scripts": {"test": "jest"}}'})
+    assert result.code == 2
+    assert [found in problem for problem in problems(result)] == [True]
 
 
-def test_a_file_that_is_not_there_is_reported_where_it_is_named(looked: Callable[..., Said]) -> None:
-    said = looked(
+def test_a_file_that_is_not_there_is_reported_where_it_is_named(looked: Callable[..., CliResult]) -> None:
+    result = looked(
         {
             "cmd": "sh check.sh",
             "inject": [{"src": "reference.patch", "dest": "b"}, {"src": "gone", "dest": "a"}],
         }
     )
-    (problem,) = said.line["problems"]
+    (problem,) = result.line["problems"]
     assert problem["field"] == "oracle.checks[0].inject[1].src"
     line = int(problem["where"].split(":")[1])
     assert "src: gone" in Path(problem["where"].split(":")[0]).read_text().splitlines()[line - 1]
@@ -204,17 +204,20 @@ def test_a_file_that_is_not_there_is_reported_where_it_is_named(looked: Callable
     ],
 )
 def test_a_command_that_says_nothing_is_warned_about(
-    cmd: str, found: str, looked: Callable[..., Said]
+    cmd: str, found: str, looked: Callable[..., CliResult]
 ) -> None:
-    said = looked({"cmd": cmd}, {"repo/package.json": '{"scripts": {"test": "jest"}}'})
-    assert said.code == 0
-    assert [found in problem for problem in problems(said)] == ([True] if found else [])
+    result = looked({"cmd": cmd}, {"repo/package.json": '{"scripts": {"test": "jest"}}'})
+    assert result.code == 0
+    assert [found in problem for problem in problems(result)] == ([True] if found else [])
 
 
-def test_a_report_that_the_runner_does_not_need_is_reported(looked: Callable[..., Said]) -> None:
-    said = looked({"type": "pytest", "junit_xml": "report.xml"})
-    assert (said.code, [one["field"] for one in said.line["problems"]]) == (0, ["oracle.checks[0].junit_xml"])
-    assert "is not read: pytest reports" in problems(said)[0]
+def test_a_report_that_the_runner_does_not_need_is_reported(looked: Callable[..., CliResult]) -> None:
+    result = looked({"type": "pytest", "junit_xml": "report.xml"})
+    assert (result.code, [one["field"] for one in result.line["problems"]]) == (
+        0,
+        ["oracle.checks[0].junit_xml"],
+    )
+    assert "is not read: pytest reports" in problems(result)[0]
 
 
 @pytest.mark.parametrize(
@@ -234,23 +237,23 @@ def test_a_report_that_the_runner_does_not_need_is_reported(looked: Callable[...
     ],
 )
 def test_a_verifier_that_takes_modules_from_the_workspace_is_warned_about(
-    line: str, times: int, looked: Callable[..., Said]
+    line: str, times: int, looked: Callable[..., CliResult]
 ) -> None:
-    said = looked({"type": "verifier", "script": "tests/test.sh"}, {"tests/test.sh": f"set -e\n{line}\n"})
+    result = looked({"type": "verifier", "script": "tests/test.sh"}, {"tests/test.sh": f"set -e\n{line}\n"})
     found = [
-        "tests/test.sh:2 searches the workspace for modules first" in problem for problem in problems(said)
+        "tests/test.sh:2 searches the workspace for modules first" in problem for problem in problems(result)
     ]
-    assert (said.code, found) == (0, [True] * times)
+    assert (result.code, found) == (0, [True] * times)
 
 
 @pytest.mark.parametrize(("path", "times"), [("/opt/lib", 0), ("src", 1), ("/opt:/workspace/src", 1)])
 def test_variables_that_lead_a_verifier_into_the_workspace_are_warned_about(
-    path: str, times: int, looked: Callable[..., Said]
+    path: str, times: int, looked: Callable[..., CliResult]
 ) -> None:
     environment = {"env": {"PYTHONPATH": path}}
     check = {"type": "verifier", "script": "tests/test.sh"}
-    said = looked(check, {"tests/test.sh": ""}, environment=environment)
-    assert [one["field"] for one in said.line["problems"]] == ["environment.env.PYTHONPATH"] * times
+    result = looked(check, {"tests/test.sh": ""}, environment=environment)
+    assert [one["field"] for one in result.line["problems"]] == ["environment.env.PYTHONPATH"] * times
 
 
 @pytest.mark.parametrize(
@@ -268,38 +271,38 @@ def test_variables_that_lead_a_verifier_into_the_workspace_are_warned_about(
     ],
 )
 def test_a_verifier_that_would_fetch_something_is_warned_about(
-    line: str, times: int, looked: Callable[..., Said]
+    line: str, times: int, looked: Callable[..., CliResult]
 ) -> None:
-    said = looked({"type": "verifier", "script": "tests/test.sh"}, {"tests/test.sh": f"set -e\n{line}\n"})
-    found = ["tests/test.sh:2" in told and "needs a network" in told for told in problems(said)]
-    assert (said.code, found) == (0, [True] * times)
+    result = looked({"type": "verifier", "script": "tests/test.sh"}, {"tests/test.sh": f"set -e\n{line}\n"})
+    found = ["tests/test.sh:2" in shown and "needs a network" in shown for shown in problems(result)]
+    assert (result.code, found) == (0, [True] * times)
 
 
-def test_a_reference_that_cannot_apply_is_a_mistake(looked: Callable[..., Said]) -> None:
-    said = looked({"cmd": "sh check.sh"}, {"reference.patch": "add, do not subtract\n"})
-    assert (said.code, problems(said)) == (2, ["reference.patch is not a patch: it names no file"])
+def test_a_reference_that_cannot_apply_is_a_mistake(looked: Callable[..., CliResult]) -> None:
+    result = looked({"cmd": "sh check.sh"}, {"reference.patch": "add, do not subtract\n"})
+    assert (result.code, problems(result)) == (2, ["reference.patch is not a patch: it names no file"])
 
 
 def test_a_check_that_passes_below_the_score_that_is_needed_is_warned_about(
-    looked: Callable[..., Said],
+    looked: Callable[..., CliResult],
 ) -> None:
     check = {"type": "verifier", "script": "tests/test.sh", "pass_threshold": 0.3}
     files = {"tests/test.sh": ""}
-    (told,) = problems(looked(check, files))
-    assert "c passes at 0.3, where the score of the run may be only 0.3; the contract needs 1" in told
+    (shown,) = problems(looked(check, files))
+    assert "c passes at 0.3, where the score of the run may be only 0.3; the contract needs 1" in shown
     assert problems(looked(check, files, pass_threshold=0.3)) == []
 
 
 def test_what_init_wrote_is_warned_about_until_it_is_filled_in(steelyard: Steelyard, tmp_path: Path) -> None:
     steelyard("init", tmp_path / "new")
-    said = steelyard("check", tmp_path / "new")
-    assert (said.code, said.out.count("that `init` wrote")) == (0, 2)
+    result = steelyard("check", tmp_path / "new")
+    assert (result.code, result.out.count("that `init` wrote")) == (0, 2)
 
 
 def test_two_contracts_with_one_id_are_reported(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     shutil.copytree(author.write(), tmp_path / "other")
-    said = steelyard("check", author.folder, tmp_path / "other")
-    assert (said.code, f"sum is also the id of {author.folder}" in said.out) == (0, True)
+    result = steelyard("check", author.folder, tmp_path / "other")
+    assert (result.code, f"sum is also the id of {author.folder}" in result.out) == (0, True)
 
 
 def test_check_prints_where_a_verifier_expects_its_output(author: Author, steelyard: Steelyard) -> None:
@@ -307,7 +310,7 @@ def test_check_prints_where_a_verifier_expects_its_output(author: Author, steely
     oracle = {"checks": [check], "reference": "reference.patch"}
     brief = "Write the sum to /workspace/out/sum.json, please."
     contract = author.write({"tests/test.sh": "true\n"}, brief=brief, oracle=oracle)
-    said = steelyard("check", contract)
-    assert "verify expects its output at /workspace/out/sum.json (inferred from the brief)" in said.out
+    result = steelyard("check", contract)
+    assert "verify expects its output at /workspace/out/sum.json (inferred from the brief)" in result.out
     (line,) = steelyard("check", contract, "--json").lines
     assert line["outputs"] == [{"check": "verify", "path": "/workspace/out/sum.json", "inferred": True}]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from authoring import ROOT, Author, Said, Steelyard
+from authoring import ROOT, Author, CliResult, Steelyard
 from steelyard.cli.authoring.self_test import table
 from steelyard.contract.parse.files import contract_files
 from steelyard.report.stored.certificate import read_certificate
@@ -31,7 +31,7 @@ CHECK = {
     "expected_output_path": "/workspace/answer.txt",
     "timeout_s": 30,
 }
-Try = Callable[..., Said]
+Try = Callable[..., CliResult]
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def tried(author: Author, steelyard: Steelyard) -> Try:
 
     def run(
         fixtures: dict[str, str], *arguments: object, check: dict[str, Any] | None = None, **keys: Any
-    ) -> Said:
+    ) -> CliResult:
         files = {f"fixtures/{name}": text for name, text in fixtures.items()}
         keys = {"oracle": {"checks": [{**CHECK, **(check or {})}]}, **keys}
         folder = author.write({"tests/test.sh": VERIFIER, **files}, **keys)
@@ -49,8 +49,8 @@ def tried(author: Author, steelyard: Steelyard) -> Try:
     return run
 
 
-def came(said: Said) -> dict[str, tuple[str, str]]:
-    return {one["name"].removeprefix("fixtures/"): (one["got"], one["came"]) for one in said.line["tried"]}
+def came(result: CliResult) -> dict[str, tuple[str, str]]:
+    return {one["name"].removeprefix("fixtures/"): (one["got"], one["came"]) for one in result.line["tried"]}
 
 
 def test_fixtures_that_score_as_they_must_are_fine_and_certify_the_contract(
@@ -62,22 +62,22 @@ def test_fixtures_that_score_as_they_must_are_fine_and_certify_the_contract(
         "fail/half.txt": "4\n",
         "fail/.gitkeep": "",
     }
-    said = tried(fixtures, "--json")
-    assert (said.code, said.line["ok"]) == (0, True), said.err
-    assert came(said) == {
+    result = tried(fixtures, "--json")
+    assert (result.code, result.line["ok"]) == (0, True), result.err
+    assert came(result) == {
         "pass/a.txt": ("1", "as_expected"),
         "pass/whole": ("1", "as_expected"),
         "fail/half.txt": ("0.5", "as_expected"),
     }
     monkeypatch.setenv("STEELYARD_CACHE", str(cache))
-    (part,) = read_certificate(said.line["digest"]).values()
+    (part,) = read_certificate(result.line["digest"]).values()
     assert (part.holds, len(part.results)) == (True, 3)
 
 
 def test_each_fixture_that_scores_otherwise_is_a_mistake(tried: Try) -> None:
-    said = tried({"pass/half.txt": "4\n", "fail/much.txt": "55\n", "fail/none.txt": "x\n"}, "--json")
-    assert (said.code, said.line["ok"]) == (2, False)
-    assert came(said) == {
+    result = tried({"pass/half.txt": "4\n", "fail/much.txt": "55\n", "fail/none.txt": "x\n"}, "--json")
+    assert (result.code, result.line["ok"]) == (2, False)
+    assert came(result) == {
         "pass/half.txt": ("0.5", "otherwise"),
         "fail/much.txt": ("0.7", "otherwise"),
         "fail/none.txt": ("0", "as_expected"),
@@ -86,16 +86,16 @@ def test_each_fixture_that_scores_otherwise_is_a_mistake(tried: Try) -> None:
 
 def test_the_contract_says_which_scores_are_enough(tried: Try) -> None:
     scores = {"fixtures": {"pass_at_least": 0.7, "fail_at_most": 0.0}}
-    said = tried({"pass/much.txt": "55\n", "fail/half.txt": "4\n"}, "--json", check=scores)
-    assert came(said) == {"pass/much.txt": ("0.7", "as_expected"), "fail/half.txt": ("0.5", "otherwise")}
-    assert [one["wanted"] for one in said.line["tried"]] == ["at least 0.7", "at most 0"]
+    result = tried({"pass/much.txt": "55\n", "fail/half.txt": "4\n"}, "--json", check=scores)
+    assert came(result) == {"pass/much.txt": ("0.7", "as_expected"), "fail/half.txt": ("0.5", "otherwise")}
+    assert [one["wanted"] for one in result.line["tried"]] == ["at least 0.7", "at most 0"]
 
 
 def test_a_verifier_that_crashes_or_writes_nonsense_is_reported_as_such(tried: Try) -> None:
-    said = tried({"fail/other/other.txt": "x\n", "fail/nan.txt": "NaN\n"})
-    assert said.code == 2
-    assert said.out.startswith("wrong")
-    rows = {line.split()[0]: line for line in said.out.splitlines()[1:]}
+    result = tried({"fail/other/other.txt": "x\n", "fail/nan.txt": "NaN\n"})
+    assert result.code == 2
+    assert result.out.startswith("wrong")
+    rows = {line.split()[0]: line for line in result.out.splitlines()[1:]}
     assert "the verifier wrote no reward (exit 3)" in next(line for line in rows.values() if "other" in line)
     assert "NaN is not a number" in next(line for line in rows.values() if "nan.txt" in line)
 
@@ -112,21 +112,21 @@ def test_a_verifier_that_crashes_or_writes_nonsense_is_reported_as_such(tried: T
     ],
 )
 def test_what_cannot_be_tried_is_a_mistake(
-    fixtures: dict[str, str], check: dict[str, Any], said: str, tried: Try
+    fixtures: dict[str, str], check: dict[str, Any], result: str, tried: Try
 ) -> None:
     found = tried(fixtures, check=check)
     assert found.code == 2
-    assert said in found.out
+    assert result in found.out
 
 
 def test_fixtures_need_a_verifier(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("check", author.write({"fixtures/pass/a/x": "1"}), "--fixtures")
-    assert (said.code, "there is no verifier that could grade them" in said.out) == (2, True)
+    result = steelyard("check", author.write({"fixtures/pass/a/x": "1"}), "--fixtures")
+    assert (result.code, "there is no verifier that could grade them" in result.out) == (2, True)
 
 
 def test_nothing_to_try_is_no_success(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("check", author.write(), "--fixtures")
-    assert (said.code, "nothing to test" in said.err) == (2, True)
+    result = steelyard("check", author.write(), "--fixtures")
+    assert (result.code, "nothing to test" in result.err) == (2, True)
 
 
 def test_a_fixture_never_follows_a_link_of_the_snapshot(author: Author, steelyard: Steelyard) -> None:
@@ -146,9 +146,9 @@ def test_fixtures_of_another_folder_are_not_listed(
     (tmp_path / "away/diary.txt").write_text("5\n")
     (folder / "fixtures").mkdir()
     (folder / "fixtures/pass").symlink_to(tmp_path / "away")
-    said = steelyard("check", folder, "--fixtures")
-    assert (said.code, "leads out of the contract's folder" in said.out) == (2, True)
-    assert "diary" not in said.out + said.err
+    result = steelyard("check", folder, "--fixtures")
+    assert (result.code, "leads out of the contract's folder" in result.out) == (2, True)
+    assert "diary" not in result.out + result.err
 
 
 def test_a_fixture_that_no_disk_holds_is_refused_unread(tried: Try, author: Author) -> None:
@@ -165,15 +165,15 @@ def test_fixtures_do_not_change_the_digest(tried: Try) -> None:
 
 
 def test_runs_are_kept_where_they_are_asked_for(tried: Try, tmp_path: Path) -> None:
-    said = tried({"pass/a.txt": "5\n"}, "--json", "--out", tmp_path / "kept")
-    assert Path(said.line["tried"][0]["folder"], "manifest.json").is_file()
+    result = tried({"pass/a.txt": "5\n"}, "--json", "--out", tmp_path / "kept")
+    assert Path(result.line["tried"][0]["folder"], "manifest.json").is_file()
 
 
 def test_a_reference_that_passes_and_a_noop_that_fails_are_sound(
     author: Author, steelyard: Steelyard
 ) -> None:
-    said = steelyard("check", author.write(), "--reference", "--json")
-    assert (said.code, came(said)) == (
+    result = steelyard("check", author.write(), "--reference", "--json")
+    assert (result.code, came(result)) == (
         0,
         {"reference": ("pass", "as_expected"), "noop": ("fail", "as_expected")},
     )
@@ -183,25 +183,25 @@ def test_a_contract_that_asks_for_nothing_is_reported_before_money_is_spent(
     author: Author, steelyard: Steelyard
 ) -> None:
     folder = author.write({"repo/check.sh": "exit 0\n"})
-    said = steelyard("check", folder, "--reference", "--json")
-    assert (said.code, came(said)["noop"]) == (2, ("pass", "otherwise"))
+    result = steelyard("check", folder, "--reference", "--json")
+    assert (result.code, came(result)["noop"]) == (2, ("pass", "otherwise"))
 
 
 def test_a_reference_that_fails_is_reported_with_the_reason_and_the_output(
     author: Author, steelyard: Steelyard
 ) -> None:
-    said = steelyard("check", author.write({"repo/check.sh": "echo no such sum; exit 4\n"}), "--reference")
-    assert said.code == 2
-    _, problem, output, *rest = said.out.splitlines()
+    result = steelyard("check", author.write({"repo/check.sh": "echo no such sum; exit 4\n"}), "--reference")
+    assert result.code == 2
+    _, problem, output, *rest = result.out.splitlines()
     assert problem.endswith("oracle.reference: must pass, but the result is fail: adds: exit 4, expected 0")
     assert output == "  | no such sum"
     assert "NOT as expected" in "".join(rest)
 
 
 def test_a_setup_that_fails_is_reported_line_by_line(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("check", author.write(setup=["echo one; echo two; exit 3"]), "--reference")
-    assert said.code == 2
-    _, problem, *output = said.out.splitlines()
+    result = steelyard("check", author.write(setup=["echo one; echo two; exit 3"]), "--reference")
+    assert result.code == 2
+    _, problem, *output = result.out.splitlines()
     assert "setup[0]: `echo one; echo two; exit 3` ended with exit code 3 (setup runs offline" in problem
     assert output == ["  | one", "  | two"]
 
@@ -210,14 +210,14 @@ def test_a_noop_that_only_breaks_the_verifier_has_not_failed(author: Author, ste
     folder = author.write(
         {"tests/test.sh": VERIFIER}, oracle={"checks": [CHECK], "reference": "reference.patch"}
     )
-    said = steelyard("check", folder, "--reference", "--json")
-    assert (said.code, came(said)["noop"]) == (2, ("error", "error"))
+    result = steelyard("check", folder, "--reference", "--json")
+    assert (result.code, came(result)["noop"]) == (2, ("error", "error"))
 
 
 def test_no_reference_is_no_success(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("check", author.write(oracle={"checks": [{"cmd": "sh check.sh"}]}), "--reference")
-    assert (said.code, "the contract has no reference (reference: " in said.out) == (2, True)
-    assert "noop" in said.out
+    result = steelyard("check", author.write(oracle={"checks": [{"cmd": "sh check.sh"}]}), "--reference")
+    assert (result.code, "the contract has no reference (reference: " in result.out) == (2, True)
+    assert "noop" in result.out
 
 
 def test_the_reference_of_a_question_is_an_answer_and_no_patch(author: Author, steelyard: Steelyard) -> None:
@@ -232,8 +232,8 @@ def test_the_contract_of_the_tutorial_is_sound(steelyard: Steelyard, tmp_path: P
     for name, language in (("contract.yaml", "yaml contract"), ("hidden/test_hidden.py", "python")):
         text = page.partition(f"```{language}\n")[2].partition("```")[0]
         (tmp_path / "my" / name).write_text(text)
-    said = steelyard("check", tmp_path / "my", "--reference", "--json")
-    assert (said.code, said.line["problems"]) == (0, [])
+    result = steelyard("check", tmp_path / "my", "--reference", "--json")
+    assert (result.code, result.line["problems"]) == (0, [])
 
 
 def test_what_was_tried_is_whole_on_a_narrow_terminal() -> None:

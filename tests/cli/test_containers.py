@@ -21,26 +21,26 @@ def in_docker(**keys: Any) -> dict[str, Any]:
 
 def test_an_agent_and_its_bench_run_in_the_image(author: Author, steelyard: Steelyard, script: Any) -> None:
     contract = author.write(environment=in_docker(image=image().id))
-    said = steelyard("run", contract, "--agent", script(FIX), "--json")
-    assert (said.code, said.line["verdict"]) == (0, "pass"), said.err
-    assert said.line["assurance"]["isolation"] == "container"
-    manifest = json.loads(Path(said.line["folder"], "manifest.json").read_text())
+    result = steelyard("run", contract, "--agent", script(FIX), "--json")
+    assert (result.code, result.line["verdict"]) == (0, "pass"), result.err
+    assert result.line["assurance"]["isolation"] == "container"
+    manifest = json.loads(Path(result.line["folder"], "manifest.json").read_text())
     assert manifest["environment"]["image"] == {"id": image().id, "reference": image().id}
     assert manifest["environment"]["limits"]["memory"]["enforced"] == "cgroup"
 
 
 def test_an_agent_that_does_nothing_fails_in_the_image(author: Author, steelyard: Steelyard) -> None:
     contract = author.write(environment=in_docker(image=image().id))
-    said = steelyard("run", contract, "--agent", "command:true", "--json")
-    assert (said.code, said.line["verdict"]) == (1, "fail"), said.err
+    result = steelyard("run", contract, "--agent", "command:true", "--json")
+    assert (result.code, result.line["verdict"]) == (1, "fail"), result.err
 
 
 def test_a_deleted_file_is_gone_from_the_bench(author: Author, steelyard: Steelyard) -> None:
     checks = {"checks": [{"id": "gone", "cmd": "test ! -e README.md && test -e add.sh", "timeout_s": 60}]}
     contract = author.write(environment=in_docker(image=image().id), oracle=checks)
-    said = steelyard("run", contract, "--agent", "command:rm README.md", "--json")
-    assert said.line["verdict"] == "pass", said.err
-    assert "deleted file" in Path(said.line["folder"], "patch.diff").read_text()
+    result = steelyard("run", contract, "--agent", "command:rm README.md", "--json")
+    assert result.line["verdict"] == "pass", result.err
+    assert "deleted file" in Path(result.line["folder"], "patch.diff").read_text()
 
 
 def test_setup_is_run_once_and_is_under_agent_and_bench(
@@ -50,9 +50,9 @@ def test_setup_is_run_once_and_is_under_agent_and_bench(
     setup = ["echo 1 > made.txt", "echo 2 > ~/.made", "rm README.md"]
     contract = author.write(environment=in_docker(image=image().id), setup=setup, oracle=checks)
     agent = script(f"cat made.txt ~/.made && test ! -e README.md && git log --oneline && {FIX}")
-    said = steelyard("run", contract, "--agent", agent, "--json")
-    assert said.line["verdict"] == "pass", said.err
-    assert [one["path"] for one in changed(said.line["folder"])] == ["add.sh"]
+    result = steelyard("run", contract, "--agent", agent, "--json")
+    assert result.line["verdict"] == "pass", result.err
+    assert [one["path"] for one in changed(result.line["folder"])] == ["add.sh"]
 
 
 def changed(folder: str) -> list[dict[str, Any]]:
@@ -62,25 +62,25 @@ def changed(folder: str) -> list[dict[str, Any]]:
 
 def test_a_setup_that_fails_is_the_contracts_fault(author: Author, steelyard: Steelyard) -> None:
     contract = author.write(environment=in_docker(image=image().id), setup=["echo no >&2; exit 4"])
-    said = steelyard("run", contract, "--agent", "command:true")
-    assert said.code == 2
-    assert "exit code 4" in said.err
+    result = steelyard("run", contract, "--agent", "command:true")
+    assert result.code == 2
+    assert "exit code 4" in result.err
 
 
 def test_a_verifier_has_its_tests_and_its_logs(author: Author, steelyard: Steelyard, script: Any) -> None:
     checks = {"checks": [{"id": "reward", "type": "verifier", "script": "tests/test.sh", "timeout_s": 60}]}
     text = "touch /tests/x 2>/dev/null && exit 1\nmkdir -p /logs/verifier\nsh check.sh && echo 1 > /logs/verifier/reward.txt\n"
     contract = author.write({"tests/test.sh": text}, environment=in_docker(image=image().id), oracle=checks)
-    said = steelyard("run", contract, "--agent", script(FIX), "--json")
-    assert said.line["verdict"] == "pass", said.out + said.err
+    result = steelyard("run", contract, "--agent", script(FIX), "--json")
+    assert result.line["verdict"] == "pass", result.out + result.err
 
 
 def test_a_workdir_is_another_name_for_the_workspace(author: Author, steelyard: Steelyard) -> None:
     checks = {"checks": [{"id": "there", "cmd": "test -f /app/new && test -f new", "timeout_s": 60}]}
     environment = in_docker(image=image().id, workdir="/app")
     contract = author.write(environment=environment, oracle=checks)
-    said = steelyard("run", contract, "--agent", "command:test $(pwd) = /app && touch /app/new", "--json")
-    assert said.line["verdict"] == "pass", said.out + said.err
+    result = steelyard("run", contract, "--agent", "command:test $(pwd) = /app && touch /app/new", "--json")
+    assert result.line["verdict"] == "pass", result.out + result.err
 
 
 def test_a_read_only_root_leaves_the_workspace_writable(
@@ -88,16 +88,16 @@ def test_a_read_only_root_leaves_the_workspace_writable(
 ) -> None:
     contract = author.write(environment=in_docker(image=image().id, read_only=True))
     agent = script(f"touch /srv/x && exit 1\ntouch ~/x /tmp/x && {FIX}")
-    said = steelyard("run", contract, "--agent", agent, "--json")
-    assert said.line["verdict"] == "pass", said.out + said.err
+    result = steelyard("run", contract, "--agent", agent, "--json")
+    assert result.line["verdict"] == "pass", result.out + result.err
 
 
 def test_an_image_is_built_from_a_folder_of_the_contract(author: Author, steelyard: Steelyard) -> None:
     checks = {"checks": [{"id": "brought", "cmd": "cat /opt/brought", "timeout_s": 60}]}
     files = {"image/Dockerfile": f"FROM {image().id}\nCOPY brought /opt/brought\n", "image/brought": "yes\n"}
     contract = author.write(files, environment=in_docker(build="image"), oracle=checks)
-    said = steelyard("run", contract, "--agent", "command:touch x", "--json")
-    assert said.line["verdict"] == "pass", said.out + said.err
+    result = steelyard("run", contract, "--agent", "command:touch x", "--json")
+    assert result.line["verdict"] == "pass", result.out + result.err
 
 
 @pytest.mark.parametrize("command", ["exit 9", "timeout 5 false"])
@@ -107,10 +107,10 @@ def test_a_dockerfile_that_fails_is_the_contracts_fault(
     """Whatever words are in its commands."""
     files = {"image/Dockerfile": f"FROM {image().id}\nRUN echo no such luck; {command}\n"}
     contract = author.write(files, environment=in_docker(build="image"))
-    said = steelyard("run", contract, "--agent", "command:true")
-    assert said.code == 2
-    assert "environment.build" in said.err
-    assert "no such luck" in said.err
+    result = steelyard("run", contract, "--agent", "command:true")
+    assert result.code == 2
+    assert "environment.build" in result.err
+    assert "no such luck" in result.err
 
 
 def test_a_patch_is_graded_in_an_image_with_git_and_in_one_without(
@@ -119,25 +119,25 @@ def test_a_patch_is_graded_in_an_image_with_git_and_in_one_without(
     files = {"image/Dockerfile": f"FROM {image().id}\nUSER 0\nRUN rm /usr/bin/git\n"}
     for environment in (in_docker(image=image().id), in_docker(build="image")):
         contract = author.write(files, environment=environment, setup=["echo 1 > made.txt"])
-        said = steelyard("grade", contract, "--patch", contract / "reference.patch", "--json")
-        assert said.line["verdict"] == "pass", said.out + said.err
+        result = steelyard("grade", contract, "--patch", contract / "reference.patch", "--json")
+        assert result.line["verdict"] == "pass", result.out + result.err
 
 
 def test_an_unpinned_base_is_refused(author: Author, steelyard: Steelyard) -> None:
     container_engine()
     files = {"image/Dockerfile": "FROM debian:bookworm\n"}
-    said = steelyard(
+    result = steelyard(
         "run", author.write(files, environment=in_docker(build="image")), "--agent", "command:true"
     )
-    assert said.code == 2
-    assert "FROM debian:bookworm is not pinned" in said.err
+    assert result.code == 2
+    assert "FROM debian:bookworm is not pinned" in result.err
 
 
 def test_an_image_that_does_not_exist_is_the_contracts_fault(author: Author, steelyard: Steelyard) -> None:
     container_engine()
-    said = steelyard("run", author.write(environment=in_docker(image=NOWHERE)), "--agent", "command:true")
-    assert said.code == 2
-    assert "is not on this machine" in said.err
+    result = steelyard("run", author.write(environment=in_docker(image=NOWHERE)), "--agent", "command:true")
+    assert result.code == 2
+    assert "is not on this machine" in result.err
 
 
 def test_a_registry_that_cannot_be_reached_is_the_machines_fault(
@@ -145,9 +145,9 @@ def test_a_registry_that_cannot_be_reached_is_the_machines_fault(
 ) -> None:
     container_engine()
     name = f"localhost:1/nothing@{NOWHERE}"
-    said = steelyard("run", author.write(environment=in_docker(image=name)), "--agent", "command:true")
-    assert said.code == 3
-    assert "could not be fetched" in said.err
+    result = steelyard("run", author.write(environment=in_docker(image=name)), "--agent", "command:true")
+    assert result.code == 3
+    assert "could not be fetched" in result.err
 
 
 @pytest.mark.parametrize(
@@ -166,15 +166,15 @@ def test_a_registry_that_cannot_be_reached_is_the_machines_fault(
 def test_what_cannot_be_is_refused_before_anything_runs(
     author: Author, steelyard: Steelyard, environment: dict[str, Any], says: str
 ) -> None:
-    said = steelyard("check", author.write(environment=environment))
-    assert said.code == 2
-    assert says in said.err + said.out
+    result = steelyard("check", author.write(environment=environment))
+    assert result.code == 2
+    assert says in result.err + result.out
 
 
 def test_a_build_folder_without_a_dockerfile_is_refused(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("check", author.write({"image/x": ""}, environment=in_docker(build="image")))
-    assert said.code == 2
-    assert "is not a folder with a Dockerfile" in said.err + said.out
+    result = steelyard("check", author.write({"image/x": ""}, environment=in_docker(build="image")))
+    assert result.code == 2
+    assert "is not a folder with a Dockerfile" in result.err + result.out
 
 
 def test_a_missing_engine_is_reported_with_the_command_that_mends_it(
@@ -182,21 +182,21 @@ def test_a_missing_engine_is_reported_with_the_command_that_mends_it(
 ) -> None:
     contract = author.write(environment=in_docker(image=NOWHERE))
     nobody = {"DOCKER_HOST": f"unix://{tmp_path}/docker.sock"}
-    said = steelyard("run", contract, "--agent", "command:true", env=nobody)
-    assert said.code == 3
-    assert "no container engine answers" in said.err
-    assert "systemctl start docker" in said.err
-    assert "--sandbox bubblewrap" in said.err
+    result = steelyard("run", contract, "--agent", "command:true", env=nobody)
+    assert result.code == 3
+    assert "no container engine answers" in result.err
+    assert "systemctl start docker" in result.err
+    assert "--sandbox bubblewrap" in result.err
 
 
 def test_a_contract_with_an_image_does_not_run_without_it(author: Author, steelyard: Steelyard) -> None:
     contract = author.write(environment=in_docker(image=NOWHERE))
-    said = steelyard("run", contract, "--agent", "command:true", "--sandbox", "local")
-    assert said.code == 2
-    assert "needs an image" in said.err
+    result = steelyard("run", contract, "--agent", "command:true", "--sandbox", "local")
+    assert result.code == 2
+    assert "needs an image" in result.err
 
 
 def test_a_contract_without_an_image_does_not_run_in_docker(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("run", author.write(), "--agent", "command:true", "--sandbox", "docker")
-    assert said.code == 2
-    assert "names no image" in said.err
+    result = steelyard("run", author.write(), "--agent", "command:true", "--sandbox", "docker")
+    assert result.code == 2
+    assert "names no image" in result.err

@@ -44,9 +44,9 @@ class Desk:
         folder = self.author.write(files, oracle=oracle)
         change = self.folder / "change.patch"
         change.write_text(patch_to("work.py", work, patch))
-        said = self.steelyard("grade", folder, "--patch", change, "--json")
-        assert said.out, said.err
-        line: dict[str, Any] = said.line
+        result = self.steelyard("grade", folder, "--patch", change, "--json")
+        assert result.out, result.err
+        line: dict[str, Any] = result.line
         return line
 
 
@@ -106,8 +106,8 @@ def test_an_assertion_in_a_loop_counts_with_a_reference_and_only_then(desk: Desk
     fixed = work.replace("None", "42")
     alone = desk.grade(work=work, tests=loop, patch=fixed)
     assert (alone["verdict"], alone["assurance"]["oracle"]) == ("pass", "in_process")
-    told = desk.grade(work=work, tests=loop, patch=fixed, reference=fixed.replace("42", "41 + 1"))
-    assert (told["assurance"]["oracle"], told["assurance"]["control_coverage"]) == ("twin", 1.0)
+    shown = desk.grade(work=work, tests=loop, patch=fixed, reference=fixed.replace("42", "41 + 1"))
+    assert (shown["assurance"]["oracle"], shown["assurance"]["control_coverage"]) == ("twin", 1.0)
 
 
 def test_a_suite_that_would_stop_at_its_first_failure_is_run_to_its_end(desk: Desk) -> None:
@@ -167,9 +167,9 @@ def test_a_contract_can_do_without_controls(desk: Desk) -> None:
         },
         oracle={"mode": "in_process", "checks": [CHECK], "reference": "reference.patch"},
     )
-    said = desk.steelyard("run", folder, "--agent", "noop", "--json")
-    assert said.line["verdict"] == "pass"
-    assert outcome(said.line)["controls"] is None
+    result = desk.steelyard("run", folder, "--agent", "noop", "--json")
+    assert result.line["verdict"] == "pass"
+    assert outcome(result.line)["controls"] is None
 
 
 def test_the_same_files_are_new_in_both_runs(desk: Desk) -> None:
@@ -201,5 +201,5 @@ def test_show_says_that_controls_may_have_changed_what_a_suite_printed(desk: Des
         patch="def f():\n    return 2\n",
         reference="def f():\n    return 3\n",
     )
-    said = desk.steelyard("show", line["folder"])
-    assert "controls may have changed expectations and file names in it" in said.out
+    result = desk.steelyard("show", line["folder"])
+    assert "controls may have changed expectations and file names in it" in result.out

@@ -42,10 +42,10 @@ def tried(
     steelyard: Steelyard, script: Callable[[str], str], own_cache: Path
 ) -> Callable[[Path, str], dict[str, Any]]:
     def run(contract: Path, agent: str) -> dict[str, Any]:
-        said = steelyard(
+        printed = steelyard(
             "run", contract, "--agent", script(agent), "--json", env={"STEELYARD_CACHE": str(own_cache)}
         )
-        return {**said.line, "stderr": said.err}
+        return {**printed.line, "stderr": printed.err}
 
     return run
 
@@ -59,7 +59,7 @@ def swap(path: Path, old: bytes, new: bytes) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def told(line: dict[str, Any]) -> list[str]:
+def reasons(line: dict[str, Any]) -> list[str]:
     return [payload["kind"] for payload in payloads(line, "cache.rebuilt")]
 
 
@@ -72,9 +72,9 @@ def test_a_byte_altered_in_a_snapshot_fails_no_honest_work(
     swap(check, b"= 5", b"= 6")
     line = tried(contract, FIX)
     assert line["verdict"] == "pass"
-    assert told(line) == ["snapshots"]
+    assert reasons(line) == ["snapshots"]
     assert "tree/check.sh differs from the record) and was built again" in line["stderr"]
-    assert told(tried(contract, FIX)) == []
+    assert reasons(tried(contract, FIX)) == []
 
 
 def test_an_emptied_file_among_a_thousand_is_noticed(
@@ -87,7 +87,7 @@ def test_an_emptied_file_among_a_thousand_is_noticed(
     file.write_bytes(b"")
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     line = tried(contract, FIX)
-    assert (line["status"], told(line)) == ("scorable", ["snapshots"])
+    assert (line["status"], reasons(line)) == ("scorable", ["snapshots"])
     assert file.read_bytes() == b"501\n"
 
 
@@ -108,7 +108,7 @@ def test_a_byte_altered_in_a_setup_layer_decides_no_verdict(
     (answer,) = own_cache.glob("setup/*/workspace/deps/answer")
     swap(answer, b"5", b"6")
     line = tried(contract, agent)
-    assert (line["verdict"], told(line)) == (verdict, ["setup"])
+    assert (line["verdict"], reasons(line)) == (verdict, ["setup"])
 
 
 def test_a_byte_altered_in_home_of_a_setup_layer_decides_no_verdict(
@@ -120,7 +120,7 @@ def test_a_byte_altered_in_home_of_a_setup_layer_decides_no_verdict(
     (answer,) = own_cache.glob("setup/*/home/answer")
     swap(answer, b"5", b"6")
     line = tried(contract, FIX)
-    assert (line["verdict"], told(line)) == ("pass", ["setup"])
+    assert (line["verdict"], reasons(line)) == ("pass", ["setup"])
 
 
 def test_a_byte_altered_in_the_answers_of_the_trusted_tree_fails_no_honest_work(
@@ -136,7 +136,7 @@ def test_a_byte_altered_in_the_answers_of_the_trusted_tree_fails_no_honest_work(
         swap(path, b"test_nothing", b"test_somehow")
     line = tried(contract, agent)
     assert line["verdict"] == "pass"
-    assert set(told(line)) == {"controls"}
+    assert set(reasons(line)) == {"controls"}
 
 
 def test_a_snapshot_altered_after_it_was_loaded_is_built_again_before_the_run(
@@ -151,7 +151,7 @@ def test_a_snapshot_altered_after_it_was_loaded_is_built_again_before_the_run(
 
     (result,) = Engine(tmp_path / "runs", observer=Altering()).run([Trial(contract, "reference")])
     assert [record.verdict.verdict for record in result.records] == ["pass"]
-    assert told({"folder": result.record.evidence.folder.path})[-1:] == ["snapshots"]
+    assert reasons({"folder": result.record.evidence.folder.path})[-1:] == ["snapshots"]
 
 
 def test_a_snapshot_altered_during_a_run_makes_it_invalid_and_the_next_run_is_right(
@@ -172,7 +172,7 @@ def test_a_snapshot_altered_during_a_run_makes_it_invalid_and_the_next_run_is_ri
     first, second = result.records
     assert first.verdict.status == "invalid"
     assert "tree/check.sh differs from the record" in first.evidence.rationale
-    assert (second.verdict.verdict, told({"folder": second.evidence.folder.path})[-1:]) == (
+    assert (second.verdict.verdict, reasons({"folder": second.evidence.folder.path})[-1:]) == (
         "pass",
         ["snapshots"],
     )

@@ -36,9 +36,9 @@ def test_a_machine_that_can_run_contracts_exits_0(capsys: pytest.CaptureFixture[
 def test_json_is_one_line_with_every_reading(capsys: pytest.CaptureFixture[str]) -> None:
     _, out = answer(capsys, "--json")
     (line,) = out.splitlines()
-    said = json.loads(line)
-    names = {reading["name"] for reading in said["readings"]}
-    assert said["schema"] == "steelyard.doctor/1"
+    result = json.loads(line)
+    names = {reading["name"] for reading in result["readings"]}
+    assert result["schema"] == "steelyard.doctor/1"
     assert {"init", "bubblewrap", "sandbox", "git", "overlay", "docker", "python"} <= names
     assert {f"limit: {name}" for name in ("memory", "processes", "disk", "cpu")} <= names
 
@@ -105,7 +105,10 @@ ASKED = "is set: models that a contract names are asked at"
     ids=["no keys", "two keys", "an address that cannot be one"],
 )
 def test_who_can_judge_is_reported_without_any_key(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, env: dict[str, str], said: list[str]
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    env: dict[str, str],
+    result: list[str],
 ) -> None:
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -113,11 +116,11 @@ def test_who_can_judge_is_reported_without_any_key(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(doctor, "examine", list)  # the rest of the machine is looked at above
     code, out = answer(capsys, "--json")
-    told = [
+    shown = [
         f"{one['state']}: {one['says']}"
         for one in json.loads(out)["readings"]
         if one["name"].startswith("judge")
     ]
     assert code == 0
     assert KEY not in out
-    assert [text.startswith(begin) for text, begin in zip(told, said, strict=True)] == [True, True], told
+    assert [text.startswith(begin) for text, begin in zip(shown, result, strict=True)] == [True, True], shown

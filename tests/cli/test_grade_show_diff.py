@@ -20,33 +20,35 @@ GOOD = DEFAULT_FILES["reference.patch"]
 def test_a_good_patch_passes_and_exits_zero(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     patch = tmp_path / "p.diff"
     patch.write_text(GOOD)
-    said = steelyard("grade", author.write(), "--patch", patch, "--json")
-    assert (said.code, said.line["verdict"], said.line["agent"]) == (0, "pass", "patch:p.diff"), said.err
+    result = steelyard("grade", author.write(), "--patch", patch, "--json")
+    assert (result.code, result.line["verdict"], result.line["agent"]) == (0, "pass", "patch:p.diff"), (
+        result.err
+    )
 
 
 def test_a_patch_with_crlf_and_without_its_last_newline_is_applied(
     steelyard: Steelyard, author: Author, tmp_path: Path
 ) -> None:
     (tmp_path / "p.diff").write_bytes(GOOD.replace("\n", "\r\n").rstrip().encode())
-    said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
-    assert (said.code, said.line["verdict"]) == (0, "pass"), said.err
-    folder = Path(said.line["folder"])
+    result = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
+    assert (result.code, result.line["verdict"]) == (0, "pass"), result.err
+    folder = Path(result.line["folder"])
     assert b"\r" not in (folder / "patch.diff").read_bytes()
 
 
 def test_an_empty_patch_fails(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     (tmp_path / "p.diff").write_text("")
-    said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
-    assert (said.code, said.line["gates"]["patch"], said.line["verdict"]) == (1, "pass", "fail")
+    result = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
+    assert (result.code, result.line["gates"]["patch"], result.line["verdict"]) == (1, "pass", "fail")
 
 
 def test_a_patch_that_does_not_apply_fails_the_patch_gate_and_says_where(
     steelyard: Steelyard, author: Author, tmp_path: Path
 ) -> None:
     (tmp_path / "p.diff").write_text(GOOD.replace("-echo $(($1 - $2))", "-echo elsewhere"))
-    said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
-    assert (said.code, said.line["gates"]["patch"], said.line["status"]) == (1, "fail", "scorable")
-    assert "add.sh" in said.line["why"]["patch"]
+    result = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
+    assert (result.code, result.line["gates"]["patch"], result.line["status"]) == (1, "fail", "scorable")
+    assert "add.sh" in result.line["why"]["patch"]
 
 
 @pytest.mark.parametrize(
@@ -64,15 +66,15 @@ def test_a_patch_that_reaches_out_of_the_tree_changes_nothing(
 ) -> None:
     text = f"diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
     (tmp_path / "p.diff").write_bytes(text.replace("\n", end).encode())
-    said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
-    assert (said.code, said.line["verdict"]) == (1, "fail")
+    result = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
+    assert (result.code, result.line["verdict"]) == (1, "fail")
     assert not (tmp_path / "outside.txt").exists()
 
 
 def test_a_patch_file_that_is_missing_is_a_usage_error(steelyard: Steelyard, author: Author) -> None:
-    said = steelyard("grade", author.write(), "--patch", "nowhere.diff")
-    assert said.code == 2
-    assert "nowhere.diff" in said.err
+    result = steelyard("grade", author.write(), "--patch", "nowhere.diff")
+    assert result.code == 2
+    assert "nowhere.diff" in result.err
 
 
 def test_a_folder_is_graded_by_what_differs_from_the_snapshot(
@@ -83,18 +85,18 @@ def test_a_folder_is_graded_by_what_differs_from_the_snapshot(
     for name in ("add.sh", "check.sh", "README.md"):
         (tree / name).write_text(DEFAULT_FILES[f"repo/{name}"])
     (tree / "add.sh").write_text("echo $(($1 + $2))\n")
-    said = steelyard("grade", author.write(), "--tree", tree, "--json")
-    assert (said.code, said.line["verdict"]) == (0, "pass"), said.err
-    patch = (Path(said.line["folder"]) / "patch.diff").read_text()
+    result = steelyard("grade", author.write(), "--tree", tree, "--json")
+    assert (result.code, result.line["verdict"]) == (0, "pass"), result.err
+    patch = (Path(result.line["folder"]) / "patch.diff").read_text()
     assert patch.count("diff --git") == 1
 
 
 def test_show_tells_the_verdict_the_gates_and_why(steelyard: Steelyard, author: Author) -> None:
     run = steelyard("run", author.write(), "--agent", "noop", "--json").line["run"]
-    said = steelyard("show", run)
-    assert said.code == 0, said.err
+    result = steelyard("show", run)
+    assert result.code == 0, result.err
     for word in (run, "fail", "acceptance", "adds: exit 1", "bubblewrap"):
-        assert word in said.out
+        assert word in result.out
 
 
 def test_show_as_json_is_the_line_that_run_printed(steelyard: Steelyard, author: Author) -> None:
@@ -105,31 +107,31 @@ def test_show_as_json_is_the_line_that_run_printed(steelyard: Steelyard, author:
 
 def test_show_without_a_run_lists_all_of_them(steelyard: Steelyard, author: Author) -> None:
     steelyard("run", author.write(), "--agent", "noop", "--agent", "reference")
-    said = steelyard("show")
-    assert "noop" in said.out
-    assert "reference" in said.out
+    result = steelyard("show")
+    assert "noop" in result.out
+    assert "reference" in result.out
 
 
 def test_show_with_no_runs_says_how_to_make_some(steelyard: Steelyard) -> None:
-    said = steelyard("show")
-    assert (said.code, "steelyard demo" in said.out) == (0, True)
+    result = steelyard("show")
+    assert (result.code, "steelyard demo" in result.out) == (0, True)
 
 
 def test_a_run_that_was_killed_is_shown_as_interrupted(steelyard: Steelyard, author: Author) -> None:
     folder = Path(steelyard("run", author.write(), "--agent", "noop", "--json").line["folder"])
     (folder / "seal.json").unlink()
-    said = steelyard("show", folder.name)
-    assert said.code == 2
-    assert "was interrupted" in said.err
+    result = steelyard("show", folder.name)
+    assert result.code == 2
+    assert "was interrupted" in result.err
 
 
 def test_a_sealed_run_without_a_grading_shows_how_to_get_one(steelyard: Steelyard, author: Author) -> None:
     folder = Path(steelyard("run", author.write(), "--agent", "noop", "--json").line["folder"])
     for name in ("gradings/0001.json", "gradings-head.json", "report.json"):
         (folder / name).unlink()
-    said = steelyard("show", folder.name)
-    assert said.code == 2
-    assert f"`steelyard regrade {folder.name} --contract CONTRACT` grades it" in said.err
+    result = steelyard("show", folder.name)
+    assert result.code == 2
+    assert f"`steelyard regrade {folder.name} --contract CONTRACT` grades it" in result.err
     assert "1 run is not graded; `steelyard regrade" in steelyard("show").out
 
 
@@ -145,19 +147,19 @@ def test_diff_of_a_run_that_was_killed_says_so(
     folder = Path(steelyard("run", author.write(), "--agent", "noop", "--json").line["folder"])
     for name in ("seal.json", "change.json", "patch.diff"):
         (folder / name).unlink()
-    said = steelyard("diff", folder.name, *words)
-    assert (said.code, said.out) == (2, "")
-    assert "ended before its workspace was captured" in said.err
+    result = steelyard("diff", folder.name, *words)
+    assert (result.code, result.out) == (2, "")
+    assert "ended before its workspace was captured" in result.err
 
 
 def test_diff_of_two_runs_tells_what_differs(steelyard: Steelyard, author: Author, script: Script) -> None:
     lines = steelyard(
         "run", author.write(), "--agent", "noop", "--agent", script(FIX + "echo 1 > new.txt"), "--json"
     ).lines
-    said = steelyard("diff", lines[0]["run"], lines[1]["run"])
-    assert said.code == 0, said.err
-    assert "new.txt" in said.out
-    assert "verdict" in said.out
+    result = steelyard("diff", lines[0]["run"], lines[1]["run"])
+    assert result.code == 0, result.err
+    assert "new.txt" in result.out
+    assert "verdict" in result.out
 
 
 def test_runs_of_two_versions_of_a_contract_are_not_comparable(steelyard: Steelyard, author: Author) -> None:

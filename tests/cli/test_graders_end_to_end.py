@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from authoring import Author, Said, Steelyard
+from authoring import Author, CliResult, Steelyard
 from offline_pytest import ARCHIVE, SETUP, pytest_archive
 
 Script = Callable[[str], str]
@@ -50,7 +50,7 @@ class Stage:
 
     def grade(
         self, change: str, *graders: dict[str, Any], files: Mapping[str, str] | None = None, **keys: Any
-    ) -> Said:
+    ) -> CliResult:
         # One run of the tests is enough where the test is about what a grader makes of their results.
         mode = keys.pop("mode", "in_process")
         oracle = {"mode": mode, "checks": [{"id": "there", "cmd": BY_HAND}], **keys.pop("oracle", {})}
@@ -78,9 +78,9 @@ def stage(steelyard: Steelyard, author: Author, tmp_path: Path, archive: Path) -
     return Stage(steelyard, author, tmp_path, archive)
 
 
-def graded(said: Said, name: str) -> dict[str, Any]:
-    assert said.out, said.err
-    return next(one for one in said.line["grades"] if one["name"] == name)
+def graded(result: CliResult, name: str) -> dict[str, Any]:
+    assert result.out, result.err
+    return next(one for one in result.line["grades"] if one["name"] == name)
 
 
 PYTEST = {"type": "pytest", "inject": ["hidden/test_cart.py"]}
@@ -97,22 +97,22 @@ PYTEST = {"type": "pytest", "inject": ["hidden/test_cart.py"]}
     ids=["fixed", "half", "nothing", "broken"],
 )
 def test_hidden_tests_give_the_part_that_passes(stage: Stage, after: str, outcome: str, score: float) -> None:
-    said = stage.grade(patch(CART, after), PYTEST, mode="twin")
-    grade = graded(said, "pytest")
+    result = stage.grade(patch(CART, after), PYTEST, mode="twin")
+    grade = graded(result, "pytest")
     assert (grade["outcome"], grade["score"]) == (outcome, pytest.approx(score)), grade
     # Half of the weight is the check's, which passes.
-    assert said.line["score"] == pytest.approx((1 + score) / 2)
-    assert said.line["verdict"] == ("pass" if outcome == "pass" else "fail")
+    assert result.line["score"] == pytest.approx((1 + score) / 2)
+    assert result.line["verdict"] == ("pass" if outcome == "pass" else "fail")
 
 
 def test_a_part_that_reaches_both_thresholds_passes(stage: Stage) -> None:
-    said = stage.grade(patch(CART, HALF), {**PYTEST, "pass_threshold": 0.5}, pass_threshold=0.8)
-    assert (graded(said, "pytest")["outcome"], said.line["verdict"]) == ("pass", "pass")
+    result = stage.grade(patch(CART, HALF), {**PYTEST, "pass_threshold": 0.5}, pass_threshold=0.8)
+    assert (graded(result, "pytest")["outcome"], result.line["verdict"]) == ("pass", "pass")
 
 
 def test_a_gate_of_tests_zeroes_the_score(stage: Stage) -> None:
-    said = stage.grade(patch(CART, HALF), {**PYTEST, "gate": True})
-    assert (said.line["score"], said.line["verdict"], said.line["gates"]["acceptance"]) == (
+    result = stage.grade(patch(CART, HALF), {**PYTEST, "gate": True})
+    assert (result.line["score"], result.line["verdict"], result.line["gates"]["acceptance"]) == (
         0.0,
         "fail",
         "fail",
@@ -121,38 +121,38 @@ def test_a_gate_of_tests_zeroes_the_score(stage: Stage) -> None:
 
 def test_a_check_of_tests_must_reach_its_threshold(stage: Stage) -> None:
     check = {**PYTEST, "id": "hidden", "pass_threshold": 0.6}
-    said = stage.grade(patch(CART, HALF), oracle={"checks": [check]}, pass_threshold=0.5)
-    assert (said.line["acceptance"], said.line["verdict"]) == ("success", "pass")
-    assert said.line["score"] == pytest.approx(2 / 3)
-    said = stage.grade(patch(CART, CART + "#\n"), oracle={"checks": [check]}, pass_threshold=0.5)
-    assert (said.line["acceptance"], said.line["score"]) == ("failure", 0.0)
+    result = stage.grade(patch(CART, HALF), oracle={"checks": [check]}, pass_threshold=0.5)
+    assert (result.line["acceptance"], result.line["verdict"]) == ("success", "pass")
+    assert result.line["score"] == pytest.approx(2 / 3)
+    result = stage.grade(patch(CART, CART + "#\n"), oracle={"checks": [check]}, pass_threshold=0.5)
+    assert (result.line["acceptance"], result.line["score"]) == ("failure", 0.0)
 
 
 def test_declared_ids_decide(stage: Stage) -> None:
     ids = ["test_cart.py::test_total", "test_first"]
-    said = stage.grade(patch(CART, HALF), {**PYTEST, "ids": ids})
-    assert graded(said, "pytest")["score"] == 1.0
-    said = stage.grade(patch(CART, FIXED), {**PYTEST, "ids": [*ids, "test_absent"]})
-    assert graded(said, "pytest")["score"] == pytest.approx(2 / 3)
-    assert "not reported: test_absent" in graded(said, "pytest")["why"]
+    result = stage.grade(patch(CART, HALF), {**PYTEST, "ids": ids})
+    assert graded(result, "pytest")["score"] == 1.0
+    result = stage.grade(patch(CART, FIXED), {**PYTEST, "ids": [*ids, "test_absent"]})
+    assert graded(result, "pytest")["score"] == pytest.approx(2 / 3)
+    assert "not reported: test_absent" in graded(result, "pytest")["why"]
 
 
 def test_a_candidates_own_tests_earn_nothing(stage: Stage) -> None:
     own = added("test_mine.py", "def test_mine():\n    assert True\n")
-    said = stage.grade(own, {"type": "pytest"})
-    grade = graded(said, "pytest")
+    result = stage.grade(own, {"type": "pytest"})
+    grade = graded(result, "pytest")
     assert (grade["outcome"], grade["score"]) == ("fail", 0.0), grade
 
 
 def test_code_that_cannot_be_imported_fails(stage: Stage) -> None:
-    said = stage.grade(patch(CART, "raise SystemExit(0)\n"), PYTEST)
-    assert (graded(said, "pytest")["outcome"], graded(said, "pytest")["score"]) == ("fail", 0.0)
+    result = stage.grade(patch(CART, "raise SystemExit(0)\n"), PYTEST)
+    assert (graded(result, "pytest")["outcome"], graded(result, "pytest")["score"]) == ("fail", 0.0)
 
 
 def test_a_command_without_a_known_report_is_one_result(stage: Stage) -> None:
     tests = {"type": "tests", "cmd": "sh run.sh", "inject": ["hidden/run.sh"]}
-    said = stage.grade(patch(CART, FIXED), tests, files={"hidden/run.sh": "exit 1\n"})
-    assert (graded(said, "tests")["outcome"], graded(said, "tests")["score"]) == ("fail", 0.0)
+    result = stage.grade(patch(CART, FIXED), tests, files={"hidden/run.sh": "exit 1\n"})
+    assert (graded(result, "tests")["outcome"], graded(result, "tests")["score"]) == ("fail", 0.0)
 
 
 NODE = (
@@ -172,18 +172,18 @@ def test_node_tests_are_asked_for_by_their_words(stage: Stage, ids: list[str], s
         "cmd": "node --test test/",
         "inject": [{"src": "hidden/cart.test.js", "dest": "test/cart.test.js"}],
     }
-    said = stage.grade(
+    result = stage.grade(
         added("more.js", "// more\n"),
         {**tests, "ids": ids},
         files={"repo/cart.js": JS, "hidden/cart.test.js": NODE},
         environment={"toolchains": {"node": _node_release()}, "processes": 256},
     )
-    assert graded(said, "tests")["score"] == score, graded(said, "tests")
+    assert graded(result, "tests")["score"] == score, graded(result, "tests")
 
 
 def _node_release() -> str:
-    said = subprocess.run(["node", "--version"], check=True, capture_output=True, text=True).stdout
-    return said.strip().removeprefix("v").partition(".")[0]
+    result = subprocess.run(["node", "--version"], check=True, capture_output=True, text=True).stdout
+    return result.strip().removeprefix("v").partition(".")[0]
 
 
 XML = (
@@ -195,8 +195,8 @@ XML = (
 def test_a_report_that_the_command_writes_is_read(stage: Stage) -> None:
     tests = {"type": "tests", "cmd": "sh run.sh", "inject": ["hidden/run.sh"], "junit_xml": "reports/*.xml"}
     script = f"mkdir -p reports\necho '{XML.format(name='subtracts')}' > reports/cart.xml\nexit 1\n"
-    said = stage.grade(patch(CART, FIXED), tests, files={"hidden/run.sh": script})
-    grade = graded(said, "tests")
+    result = stage.grade(patch(CART, FIXED), tests, files={"hidden/run.sh": script})
+    grade = graded(result, "tests")
     assert (grade["outcome"], grade["score"]) == ("fail", 0.5), grade
 
 
@@ -242,11 +242,11 @@ def test_swebench_reads_a_report_that_the_command_writes(stage: Stage) -> None:
 def test_swebench_by_a_test_patch(
     stage: Stage, after: str, resolution: str, score: float, combined: float
 ) -> None:
-    said = stage.grade(patch(CART, after), SWEBENCH, files=IN_REPO)
-    grade = graded(said, "swebench")
+    result = stage.grade(patch(CART, after), SWEBENCH, files=IN_REPO)
+    grade = graded(result, "swebench")
     assert (grade["data"]["resolution"], grade["score"]) == (resolution, score), grade
-    assert said.line["score"] == pytest.approx(combined)
-    assert said.line["verdict"] == ("pass" if resolution == "full" else "fail")
+    assert result.line["score"] == pytest.approx(combined)
+    assert result.line["verdict"] == ("pass" if resolution == "full" else "fail")
     assert f"resolution {resolution}" in grade["why"]
 
 
@@ -274,17 +274,17 @@ def test_a_test_patch_that_does_not_apply_is_found_by_check(stage: Stage, steely
     folder = stage.author.write(
         {**FILES, **wrong}, oracle={"checks": [{"id": "x", "cmd": BY_HAND}]}, graders=[SWEBENCH]
     )
-    said = steelyard("check", folder)
-    assert said.code == 2
-    assert "graders[0].patch: does not apply: tests/test_cart.py" in said.out
+    result = steelyard("check", folder)
+    assert result.code == 2
+    assert "graders[0].patch: does not apply: tests/test_cart.py" in result.out
 
 
 # ---- evidence only
 def test_expected_files_and_patterns(stage: Stage) -> None:
     files = {"expected/docs/cart.md": "# Carts\n"}
     grader = {"type": "files", "expect_dir": "expected", "patterns": ["sum\\(", "retry"]}
-    said = stage.grade(patch(CART, FIXED) + added("docs/cart.md", "# Carts\n"), grader, files=files)
-    grade = graded(said, "files")
+    result = stage.grade(patch(CART, FIXED) + added("docs/cart.md", "# Carts\n"), grader, files=files)
+    grade = graded(result, "files")
     assert (grade["score"], grade["outcome"]) == (pytest.approx(2 / 3), "fail")
     assert "nowhere: retry" in grade["why"]
 
@@ -300,10 +300,10 @@ def test_expected_files_and_patterns(stage: Stage) -> None:
     ids=["code", "stub", "document", "test"],
 )
 def test_implemented_is_a_gate(stage: Stage, change: str, outcome: str) -> None:
-    said = stage.grade(change, {"type": "implemented"})
-    assert graded(said, "implemented")["outcome"] == outcome
-    assert graded(said, "implemented")["gate"] is True
-    assert (said.line["verdict"], said.line["score"]) == (
+    result = stage.grade(change, {"type": "implemented"})
+    assert graded(result, "implemented")["outcome"] == outcome
+    assert graded(result, "implemented")["gate"] is True
+    assert (result.line["verdict"], result.line["score"]) == (
         ("pass", 1.0) if outcome == "pass" else ("fail", 0.0)
     )
 
@@ -316,16 +316,16 @@ def test_a_trace_that_is_not_there_changes_nothing(
         {"type": "efficiency", "target_cost_usd": 0.1, "weight": 5},
     ]
     folder = author.write(graders=graders)
-    said = steelyard("run", folder, "--agent", script("echo 'echo $(($1 + $2))' > add.sh\n"), "--json")
-    assert [graded(said, name)["outcome"] for name in ("trace", "efficiency")] == ["not_applicable"] * 2
-    assert (said.line["verdict"], said.line["score"]) == ("pass", 1.0)
+    result = steelyard("run", folder, "--agent", script("echo 'echo $(($1 + $2))' > add.sh\n"), "--json")
+    assert [graded(result, name)["outcome"] for name in ("trace", "efficiency")] == ["not_applicable"] * 2
+    assert (result.line["verdict"], result.line["score"]) == ("pass", 1.0)
 
 
 # ---- advice
 def test_what_was_done_to_the_tests_is_said_with_its_line_and_costs_nothing(stage: Stage) -> None:
     weaker = OLD_TESTS.replace("    assert first([7, 8]) == 7\n", "    first([7, 8])\n")
-    said = stage.grade(patch(CART, FIXED) + patch(OLD_TESTS, weaker, "tests/test_cart.py"), files=IN_REPO)
-    found = {(one["id"], one["severity"]): one["where"] for one in said.line["findings"]}
+    result = stage.grade(patch(CART, FIXED) + patch(OLD_TESTS, weaker, "tests/test_cart.py"), files=IN_REPO)
+    found = {(one["id"], one["severity"]): one["where"] for one in result.line["findings"]}
     assert found["assertion_removed", "warning"] == "tests/test_cart.py (was line 5)"
     assert found["test_changed", "info"] == "tests/test_cart.py"
-    assert said.line["verdict"] == "pass"
+    assert result.line["verdict"] == "pass"

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from authoring import ROOT, Author, Said, Steelyard
+from authoring import ROOT, Author, CliResult, Steelyard
 
 TASKS = ROOT / "tests/harbor_tasks"
 # The keys of Harbor 0.25's TrialResult.
@@ -20,10 +20,10 @@ KEYS = {
 
 def run(steelyard: Steelyard, out: Path, task: str, *agents: str) -> list[Path]:
     words = [word for agent in agents for word in ("--agent", agent)]
-    said: Said = steelyard(
+    printed: CliResult = steelyard(
         "run", TASKS / task, *words, "--sandbox", "bubblewrap", "--harbor-result", out, "--json"
     )
-    return [out / line["run"] for line in said.lines]
+    return [out / line["run"] for line in printed.lines]
 
 
 def result(folder: Path) -> dict[str, Any]:
@@ -55,9 +55,9 @@ def test_a_trial_has_harbors_keys_rewards_times_and_artifacts(steelyard: Steelya
 def test_the_verifiers_output_is_named_beside_its_reward(steelyard: Steelyard, tmp_path: Path) -> None:
     """It may quote hidden tests, so the folder says where the operator finds it."""
     (solved,) = run(steelyard, tmp_path, "hello-file", "reference")
-    told = (solved / "verifier/test-stderr.txt").read_text()
-    assert "test_the_file_says_hello" not in told
-    assert "outcome.json" in told
+    shown = (solved / "verifier/test-stderr.txt").read_text()
+    assert "test_the_file_says_hello" not in shown
+    assert "outcome.json" in shown
     assert json.loads((solved / "verifier/reward.json").read_text()) == {"reward": 1.0}
 
 
@@ -83,8 +83,8 @@ def test_a_verifier_that_wrote_nothing_has_no_rewards(
 ) -> None:
     checks = {"checks": [{"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 60}]}
     contract = author.write({"tests/test.sh": "true\n"}, oracle=checks, reward="verifier")
-    said = steelyard("run", contract, "--agent", "noop", "--harbor-result", tmp_path / "jobs", "--json")
-    found = result(tmp_path / "jobs" / said.line["run"])
+    printed = steelyard("run", contract, "--agent", "noop", "--harbor-result", tmp_path / "jobs", "--json")
+    found = result(tmp_path / "jobs" / printed.line["run"])
     assert found["verifier_result"] is None
     assert found["exception_info"]["exception_type"] == "VerifierOutputParseError"
 
@@ -94,8 +94,10 @@ def test_a_destination_that_leads_out_stays_inside(
 ) -> None:
     artifacts = [{"source": "add.sh", "destination": "../../out"}, {"source": "/workspace/add.sh", "destination": "manifest.json"}]  # fmt: skip
     contract = author.write(metadata={"harbor": {"artifacts": artifacts}})
-    said = steelyard("run", contract, "--agent", "reference", "--harbor-result", tmp_path / "jobs", "--json")
+    printed = steelyard(
+        "run", contract, "--agent", "reference", "--harbor-result", tmp_path / "jobs", "--json"
+    )
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / "jobs/out").exists()
-    manifest = json.loads((tmp_path / "jobs" / said.line["run"] / "artifacts/manifest.json").read_text())
+    manifest = json.loads((tmp_path / "jobs" / printed.line["run"] / "artifacts/manifest.json").read_text())
     assert [one["status"] for one in manifest] == ["empty", "empty", "empty"]

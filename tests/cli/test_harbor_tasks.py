@@ -75,9 +75,9 @@ def trials(
         (tmp_path / name).write_text(f"{CHEATS[name]}\nexit 0\n")
         agents.append(f"script:{tmp_path / name}")
     words = [word for agent in agents for word in ("--agent", agent)]
-    said = steelyard("run", TASKS / task, *words, "--sandbox", sandbox, "--json", "--jobs", "2")
-    assert len(said.lines) == len(agents), said.err
-    return {line["agent"]: line for line in said.lines}
+    result = steelyard("run", TASKS / task, *words, "--sandbox", sandbox, "--json", "--jobs", "2")
+    assert len(result.lines) == len(agents), result.err
+    return {line["agent"]: line for line in result.lines}
 
 
 @pytest.mark.parametrize("task", ALL)
@@ -115,8 +115,8 @@ def test_here_documents_and_mounts_of_a_dockerfile_are_built(steelyard: Steelyar
     (folder / "environment/seed.txt").write_text("seed\n")
     (folder / "tests/test.sh").write_text(VERIFIER)
     (folder / "solution/solve.sh").write_text("touch /app/hello\n")
-    said = steelyard("run", folder, "--agent", "reference", "--json")
-    assert said.code == 0, said.out + said.err
+    result = steelyard("run", folder, "--agent", "reference", "--json")
+    assert result.code == 0, result.out + result.err
 
 
 @pytest.mark.parametrize("task", HERE)
@@ -135,11 +135,11 @@ def judge(results: dict[str, dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("task", "said"), [("image-only", "what is in an image"), ("whole-system", "outside of")]
 )
-def test_what_cannot_go_without_an_image_needs_docker(steelyard: Steelyard, task: str, said: str) -> None:
-    told = steelyard("run", TASKS / task, "--agent", "noop", "--sandbox", "bubblewrap")
-    assert told.code == 2
-    assert said in told.err
-    assert "needs docker" in told.err
+def test_what_cannot_go_without_an_image_needs_docker(steelyard: Steelyard, task: str, result: str) -> None:
+    shown = steelyard("run", TASKS / task, "--agent", "noop", "--sandbox", "bubblewrap")
+    assert shown.code == 2
+    assert result in shown.err
+    assert "needs docker" in shown.err
 
 
 def test_the_same_bytes_are_the_same_contract(steelyard: Steelyard, tmp_path: Path) -> None:
@@ -155,15 +155,15 @@ def test_a_task_that_is_too_large_is_refused_before_it_is_read(steelyard: Steely
     shutil.copytree(TASKS / "settings", tmp_path / "settings")
     with (tmp_path / "settings/environment/giant").open("wb") as file:
         file.truncate(1 << 40)
-    said = steelyard("check", tmp_path / "settings/task.toml")
-    assert said.code == 2
-    assert "larger than 2 GiB" in said.out
+    result = steelyard("check", tmp_path / "settings/task.toml")
+    assert result.code == 2
+    assert "larger than 2 GiB" in result.out
 
 
 def test_a_folder_of_tasks_is_a_suite(steelyard: Steelyard) -> None:
-    said = steelyard("check", TASKS, "--json")
-    assert said.code == 0, said.out
-    assert [line["id"] for line in said.lines] == sorted([*set(ALL) - {"many-rewards"}, "ann-many-rewards"], key=lambda name: name.removeprefix("ann-"))  # fmt: skip
+    result = steelyard("check", TASKS, "--json")
+    assert result.code == 0, result.out
+    assert [line["id"] for line in result.lines] == sorted([*set(ALL) - {"many-rewards"}, "ann-many-rewards"], key=lambda name: name.removeprefix("ann-"))  # fmt: skip
 
 
 def test_a_task_that_is_refused_is_reported_as_by_import(steelyard: Steelyard, tmp_path: Path) -> None:
@@ -171,9 +171,9 @@ def test_a_task_that_is_refused_is_reported_as_by_import(steelyard: Steelyard, t
     path = tmp_path / "settings/task.toml"
     path.write_text(path.read_text().replace("memory_mb = 512", "gpus = 1"))
     for verb in (["check"], ["run", "--agent", "noop"]):
-        said = steelyard(verb[0], tmp_path / "settings", *verb[1:])
-        assert said.code == 2
-        assert f"{path}:17:1: environment.gpus: GPUs are not supported" in said.out + said.err
+        result = steelyard(verb[0], tmp_path / "settings", *verb[1:])
+        assert result.code == 2
+        assert f"{path}:17:1: environment.gpus: GPUs are not supported" in result.out + result.err
 
 
 def test_a_variable_of_this_machine_is_taken_only_when_named(steelyard: Steelyard, tmp_path: Path) -> None:
@@ -183,11 +183,11 @@ def test_a_variable_of_this_machine_is_taken_only_when_named(steelyard: Steelyar
     refused = steelyard("check", tmp_path / "settings", env={"DAYTIME": "morning"})
     assert "solution.env.ANSWER: takes the value of DAYTIME from this machine" in refused.out
     words = ["--agent", "reference", "--sandbox", "bubblewrap", "--take-env", "DAYTIME", "--json"]
-    said = steelyard("run", tmp_path / "settings", *words, env={"DAYTIME": "morning"})
-    assert said.line["verdict"] == "pass", said.out + said.err
+    result = steelyard("run", tmp_path / "settings", *words, env={"DAYTIME": "morning"})
+    assert result.line["verdict"] == "pass", result.out + result.err
     other = steelyard("run", tmp_path / "settings", *words, env={"DAYTIME": "evening"})
     assert other.line["verdict"] == "fail"
-    assert other.line["contract"] == said.line["contract"]
+    assert other.line["contract"] == result.line["contract"]
     unset = steelyard("check", tmp_path / "settings", "--take-env", "DAYTIME")
     assert "takes the value of DAYTIME from this machine, which has none" in unset.out
 
@@ -218,9 +218,9 @@ def test_a_task_that_is_never_ready_is_the_contracts_fault(steelyard: Steelyard,
     shutil.copytree(TASKS / "settings", tmp_path / "settings")
     path = tmp_path / "settings/task.toml"
     path.write_text(path.read_text().replace("test -f seed.txt", "echo not yet; exit 3"))
-    said = steelyard("run", tmp_path / "settings", "--agent", "reference", "--sandbox", "bubblewrap")
-    assert said.code == 2
-    assert "environment.healthcheck: never ready: exit code 3: not yet" in said.err
+    result = steelyard("run", tmp_path / "settings", "--agent", "reference", "--sandbox", "bubblewrap")
+    assert result.code == 2
+    assert "environment.healthcheck: never ready: exit code 3: not yet" in result.err
 
 
 def test_problems_of_a_task_name_the_folder_that_was_typed(steelyard: Steelyard, tmp_path: Path) -> None:
@@ -228,12 +228,14 @@ def test_problems_of_a_task_name_the_folder_that_was_typed(steelyard: Steelyard,
     shutil.copytree(TASKS / "hello-file", folder)
     (folder / "tests/broken.py").write_text("def (:\n")
     (folder / "solution/solve.sh").write_text("exit 0\n")
-    said = steelyard("check", folder, "--reference", "--sandbox", "bubblewrap")
-    head, *told = said.out.splitlines()
+    result = steelyard("check", folder, "--reference", "--sandbox", "bubblewrap")
+    head, *shown = result.out.splitlines()
     assert head == f"wrong  {folder}"
-    assert told[0].startswith(f"  {folder}: solution/solve.sh: must pass, but the result is fail")
-    assert any(f"warning: {folder}/tests/broken.py:1: is not valid Python" in line for line in told), said.out
-    assert "imported" not in said.out
+    assert shown[0].startswith(f"  {folder}: solution/solve.sh: must pass, but the result is fail")
+    assert any(f"warning: {folder}/tests/broken.py:1: is not valid Python" in line for line in shown), (
+        result.out
+    )
+    assert "imported" not in result.out
 
 
 def test_a_user_whose_home_is_not_there_works_all_the_same(steelyard: Steelyard, tmp_path: Path) -> None:
@@ -244,8 +246,8 @@ def test_a_user_whose_home_is_not_there_works_all_the_same(steelyard: Steelyard,
         path.read_text().replace("chown 1234:1234 /app /home/ann", "chown 1234 /app; rm -r /home/ann")
     )
     (tmp_path / "mine.sh").write_text("id -un > /app/name\n")
-    said = steelyard("run", tmp_path / "own-user", "--agent", f"script:{tmp_path / 'mine.sh'}", "--json")
-    assert said.line["verdict"] == "pass", said.out + said.err
+    result = steelyard("run", tmp_path / "own-user", "--agent", f"script:{tmp_path / 'mine.sh'}", "--json")
+    assert result.line["verdict"] == "pass", result.out + result.err
 
 
 def test_a_user_that_the_image_has_not_is_the_contracts_fault(steelyard: Steelyard, tmp_path: Path) -> None:
@@ -253,9 +255,9 @@ def test_a_user_that_the_image_has_not_is_the_contracts_fault(steelyard: Steelya
     shutil.copytree(TASKS / "own-user", tmp_path / "own-user")
     path = tmp_path / "own-user/task.toml"
     path.write_text(path.read_text().replace('"ann"', '"bob"'))
-    said = steelyard("run", tmp_path / "own-user", "--agent", "noop")
-    assert said.code == 2
-    assert "environment.user: the image has no user bob" in said.err
+    result = steelyard("run", tmp_path / "own-user", "--agent", "noop")
+    assert result.code == 2
+    assert "environment.user: the image has no user bob" in result.err
 
 
 ARTIFACTS = {
@@ -282,9 +284,11 @@ def test_no_artifact_fools_or_breaks_a_verifier_apart(steelyard: Steelyard, tmp_
             "setsid sleep 4321 > /dev/null 2>&1 &\nexit 0\n"
         )
         words += ["--agent", f"script:{tmp_path / name}"]
-    said = steelyard("run", TASKS / "apart", *words, "--json", "--jobs", "2")
-    found = {line["agent"].removeprefix("script:"): (line["verdict"], line["status"]) for line in said.lines}
-    assert found == dict.fromkeys(ARTIFACTS, ("fail", "scorable")), said.out + said.err
+    result = steelyard("run", TASKS / "apart", *words, "--json", "--jobs", "2")
+    found = {
+        line["agent"].removeprefix("script:"): (line["verdict"], line["status"]) for line in result.lines
+    }
+    assert found == dict.fromkeys(ARTIFACTS, ("fail", "scorable")), result.out + result.err
 
 
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "docker"])
@@ -307,8 +311,8 @@ def test_a_task_that_asks_for_the_internet_reaches_the_hosts_that_are_allowed(
         words = ["--agent", "reference", "--sandbox", sandbox, "--json"]
         refused = steelyard("run", task, *words)
         assert "--network HOST:PORT" in refused.err
-        said = steelyard("run", task, *words, "--network", f"host.internal:{port}")
-        assert said.line["verdict"] == "pass", said.out + said.err
+        result = steelyard("run", task, *words, "--network", f"host.internal:{port}")
+        assert result.line["verdict"] == "pass", result.out + result.err
         alone = steelyard("run", task, *words, "--offline")
     assert alone.line["verdict"] != "pass"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from authoring import Said, Steelyard
+from authoring import CliResult, Steelyard
 
 CART = "def total(prices):\n    return 0\n"
 FIXED = "def total(prices):\n    return sum(prices)\n"
@@ -54,7 +54,7 @@ def verdicts(steelyard: Steelyard, folder: Path, patch: str) -> list[str]:
     (folder.parent / "fix.patch").write_text(patch)
     graded = steelyard("grade", folder, "--patch", folder.parent / "fix.patch", "--json")
     idle = steelyard("run", folder, "--agent", "noop", "--json")
-    return [str(said.line["verdict"]) if said.out else said.err for said in (graded, idle)]
+    return [str(result.line["verdict"]) if result.out else result.err for result in (graded, idle)]
 
 
 # SWE-bench
@@ -90,19 +90,19 @@ def row(clone: Path, **columns: Any) -> dict[str, Any]:
     }
 
 
-Rows = Callable[..., Said]
+Rows = Callable[..., CliResult]
 
 
 @pytest.fixture
 def import_rows(steelyard: Steelyard, clone: Path, out: Path, tmp_path: Path) -> Rows:
-    def run(*rows: dict[str, Any], options: tuple[object, ...] = ()) -> Said:
+    def run(*rows: dict[str, Any], options: tuple[object, ...] = ()) -> CliResult:
         path = tmp_path / "rows.jsonl"
         path.write_text("".join(json.dumps(one) + "\n" for one in rows))
         prefix = ("--cmd-prefix", "python3 -m unittest")
-        said: Said = steelyard(
+        result: CliResult = steelyard(
             "import", path, "--out", out, "--repos", clone.parent, *prefix, "--json", *options
         )
-        return said
+        return result
 
     return run
 
@@ -110,8 +110,8 @@ def import_rows(steelyard: Steelyard, clone: Path, out: Path, tmp_path: Path) ->
 def test_a_row_of_swe_bench_is_graded_as_its_tests_say(
     import_rows: Rows, steelyard: Steelyard, clone: Path, out: Path
 ) -> None:
-    said = import_rows(row(clone))
-    assert (said.code, said.line["status"], said.line["ok"]) == (0, "written", True), said.out
+    result = import_rows(row(clone))
+    assert (result.code, result.line["status"], result.line["ok"]) == (0, "written", True), result.out
     folder = out / "ann__cart-1"
     assert (folder / "brief.md").read_text() == "total() is always 0"
     assert (folder / "reference.patch").read_text() == FIX
@@ -141,9 +141,9 @@ def test_the_operator_adds_what_a_row_does_not_say(import_rows: Rows, clone: Pat
 def test_a_toolchain_that_this_machine_lacks_is_found_by_the_import(
     import_rows: Rows, clone: Path, out: Path
 ) -> None:
-    said = import_rows(row(clone), options=("--python", "3.99"))
-    (problem,) = said.line["problems"]
-    assert (said.code, said.line["status"], said.line["ok"]) == (3, "written", False)
+    result = import_rows(row(clone), options=("--python", "3.99"))
+    (problem,) = result.line["problems"]
+    assert (result.code, result.line["status"], result.line["ok"]) == (3, "written", False)
     assert problem["field"] == "environment.toolchains.python"
     assert (out / "ann__cart-1/contract.yaml").is_file()
 
@@ -179,15 +179,15 @@ def test_a_column_may_be_left_out_by_name(import_rows: Rows, clone: Path) -> Non
 
 
 def test_a_test_patch_that_does_not_apply_is_reported(import_rows: Rows, clone: Path) -> None:
-    said = import_rows(row(clone, test_patch=ADD_CASE.replace("test_none", "test_other")))
-    assert (said.code, said.line["status"]) == (2, "written")
-    assert "does not apply" in said.line["problems"][0]["message"]
+    result = import_rows(row(clone, test_patch=ADD_CASE.replace("test_none", "test_other")))
+    assert (result.code, result.line["status"]) == (2, "written")
+    assert "does not apply" in result.line["problems"][0]["message"]
 
 
 def test_two_rows_of_one_name_are_a_mistake(import_rows: Rows, clone: Path) -> None:
-    said = import_rows(row(clone), row(clone, problem_statement="another"), options=("--no-check",))
-    assert [line["status"] for line in said.lines] == ["written", "refused"]
-    assert "rows.jsonl:1 too" in said.lines[1]["problems"][0]["message"]
+    result = import_rows(row(clone), row(clone, problem_statement="another"), options=("--no-check",))
+    assert [line["status"] for line in result.lines] == ["written", "refused"]
+    assert "rows.jsonl:1 too" in result.lines[1]["problems"][0]["message"]
 
 
 def test_importing_again_changes_nothing_and_replaces_only_by_force(
@@ -214,10 +214,10 @@ def test_without_clones_the_fix_is_named(
     steelyard: Steelyard, clone: Path, out: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "row.json").write_text(json.dumps([row(clone)]))
-    said = steelyard("import", tmp_path / "row.json", "--out", out)
-    assert said.code == 2
-    assert "--repos DIR" in said.out
-    assert "1 refused" in said.err
+    result = steelyard("import", tmp_path / "row.json", "--out", out)
+    assert result.code == 2
+    assert "--repos DIR" in result.out
+    assert "1 refused" in result.err
 
 
 # touchstone
@@ -245,22 +245,22 @@ CASE_FILES = {
     "hidden/test_hidden.py": HIDDEN,
     "expected/cart.py": FIXED,
 }
-Cases = Callable[..., Said]
+Cases = Callable[..., CliResult]
 
 
 @pytest.fixture
 def import_case(steelyard: Steelyard, out: Path, tmp_path: Path) -> Cases:
-    def run(case: str = CASE, options: tuple[object, ...] = (), **files: str) -> Said:
+    def run(case: str = CASE, options: tuple[object, ...] = (), **files: str) -> CliResult:
         put(tmp_path / "evals" / "one", {**CASE_FILES, "case.yaml": case, **files})
-        said: Said = steelyard("import", tmp_path / "evals", "--out", out, "--json", *options)
-        return said
+        result: CliResult = steelyard("import", tmp_path / "evals", "--out", out, "--json", *options)
+        return result
 
     return run
 
 
 def test_a_touchstone_case_is_graded_as_there(import_case: Cases, steelyard: Steelyard, out: Path) -> None:
-    said = import_case()
-    assert (said.code, said.line["format"]) == (0, "touchstone"), said.out
+    result = import_case()
+    assert (result.code, result.line["format"]) == (0, "touchstone"), result.out
     assert (out / "cart/brief.md").read_text() == "Make total() add.\n\n## notes.md\nPrices are numbers.\n"
     assert written(out / "cart")["pass_threshold"] == 0.9
     assert verdicts(steelyard, out / "cart", FIX) == ["pass", "fail"]
@@ -305,9 +305,9 @@ def test_a_hidden_file_that_leads_out_is_refused(
     hidden = put(tmp_path, {"secret": "s\n"}) / "evals/one/hidden/test_hidden.py"
     hidden.unlink()
     hidden.symlink_to(tmp_path / "secret")
-    said = steelyard("import", tmp_path / "evals", "--out", out, "--force", "--json")
-    assert said.line["status"] == "refused"
-    assert "leads out" in said.line["problems"][0]["message"]
+    result = steelyard("import", tmp_path / "evals", "--out", out, "--force", "--json")
+    assert result.line["status"] == "refused"
+    assert "leads out" in result.line["problems"][0]["message"]
 
 
 # A list of scorers
@@ -336,15 +336,15 @@ def scored(tmp_path: Path) -> Path:
     )
 
 
-def import_scorers(steelyard: Steelyard, scored: Path, out: Path, *options: object) -> Said:
+def import_scorers(steelyard: Steelyard, scored: Path, out: Path, *options: object) -> CliResult:
     common = ("--brief", scored / "brief.md", "--reference", scored / "fix.patch", "--id", "cart", "--json")
-    said: Said = steelyard("import", scored / "scorers.yaml", "--out", out, *common, *options)
-    return said
+    result: CliResult = steelyard("import", scored / "scorers.yaml", "--out", out, *common, *options)
+    return result
 
 
 def test_scorers_of_a_folder_are_a_contract(steelyard: Steelyard, scored: Path, out: Path) -> None:
-    said = import_scorers(steelyard, scored, out, "--tree", scored / "tree")
-    assert said.code == 0, said.out
+    result = import_scorers(steelyard, scored, out, "--tree", scored / "tree")
+    assert result.code == 0, result.out
     contract = written(out / "cart")
     assert [check["id"] for check in contract["oracle"]["checks"]] == ["Unit-tests"]
     assert [one["name"] for one in contract["graders"]] == ["scope", "small", "no-new-skips", "lint", "taste"]
@@ -374,8 +374,8 @@ def test_scorers_of_a_repository_are_a_contract(
     ],
 )
 def test_scorers_need_a_repository(
-    steelyard: Steelyard, scored: Path, out: Path, options: list[str], said: str
+    steelyard: Steelyard, scored: Path, out: Path, options: list[str], result: str
 ) -> None:
     done = import_scorers(steelyard, scored, out, *options)
     assert done.code == 2
-    assert said in done.err + done.out
+    assert result in done.err + done.out

@@ -32,9 +32,9 @@ def test_a_new_contract_of_a_repository_is_accepted(
     steelyard: Callable[..., Any], tmp_path: Path, upstream: Path
 ) -> None:
     folder = tmp_path / "new contract!"
-    said = steelyard("init", folder, "--git", upstream, "--json")
+    result = steelyard("init", folder, "--git", upstream, "--json")
     wrote = [f"{folder}/{name}" for name in ("contract.yaml", "brief.md", "hidden/test_acceptance.py")]
-    assert (said.code, said.line["wrote"]) == (0, wrote)
+    assert (result.code, result.line["wrote"]) == (0, wrote)
     written = yaml.safe_load((folder / "contract.yaml").read_text())
     assert written["id"] == "new-contract"
     assert written["repository"]["commit"] == git(upstream, "rev-parse", "HEAD")
@@ -49,8 +49,8 @@ def test_a_new_contract_of_a_folder_is_accepted(steelyard: Callable[..., Any], t
 
 
 def test_a_new_contract_of_nothing_is_accepted(steelyard: Callable[..., Any], tmp_path: Path) -> None:
-    said = steelyard("init", tmp_path / "new")
-    assert said.out.splitlines()[-2:] == [
+    result = steelyard("init", tmp_path / "new")
+    assert result.out.splitlines()[-2:] == [
         f"made  {tmp_path / 'new/repo'}; put the files there that the agent starts from",
         f"next: fill them in, then steelyard check {tmp_path / 'new'}",
     ]
@@ -70,9 +70,9 @@ def test_a_new_contract_asks_for_something_and_tells_each_test(
 
 def test_nothing_is_ever_overwritten(steelyard: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "brief.md").write_text("mine\n")
-    said = steelyard("init", tmp_path)
-    assert said.code == 2
-    assert "brief.md exists; nothing was written" in said.err
+    result = steelyard("init", tmp_path)
+    assert result.code == 2
+    assert "brief.md exists; nothing was written" in result.err
     assert (tmp_path / "brief.md").read_text() == "mine\n"
     assert not (tmp_path / "contract.yaml").exists()
 
@@ -91,26 +91,26 @@ def test_nothing_is_ever_overwritten(steelyard: Callable[..., Any], tmp_path: Pa
 def test_what_cannot_be_a_source_is_refused(
     steelyard: Callable[..., Any], tmp_path: Path, arguments: list[str], message: str
 ) -> None:
-    said = steelyard("init", tmp_path / "new", *arguments)
-    assert said.code == 2
-    assert message in said.err
+    result = steelyard("init", tmp_path / "new", *arguments)
+    assert result.code == 2
+    assert message in result.err
     assert not (tmp_path / "new").exists()
 
 
 def test_a_commit_that_is_not_there_is_refused(
     steelyard: Callable[..., Any], tmp_path: Path, upstream: Path
 ) -> None:
-    said = steelyard("init", tmp_path / "new", "--git", upstream, "--commit", "0" * 40)
-    assert said.code == 2
-    assert "no commit" in said.err
+    result = steelyard("init", tmp_path / "new", "--git", upstream, "--commit", "0" * 40)
+    assert result.code == 2
+    assert "no commit" in result.err
 
 
 def test_a_file_is_not_a_place_for_a_contract(steelyard: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine\n")
     for place in (tmp_path / "taken", tmp_path / "taken/new"):
-        said = steelyard("init", place)
-        assert said.code == 2
-        assert "Traceback" not in said.err
+        result = steelyard("init", place)
+        assert result.code == 2
+        assert "Traceback" not in result.err
     assert (tmp_path / "taken").read_text() == "mine\n"
 
 
@@ -118,9 +118,9 @@ def test_a_file_is_not_a_place_for_a_contract(steelyard: Callable[..., Any], tmp
 def test_an_id_that_check_would_refuse_is_not_written(
     steelyard: Callable[..., Any], tmp_path: Path, name: str
 ) -> None:
-    said = steelyard("init", tmp_path / "new", "--id", name)
-    assert said.code == 2
-    assert "cannot be an id" in said.err
+    result = steelyard("init", tmp_path / "new", "--id", name)
+    assert result.code == 2
+    assert "cannot be an id" in result.err
     assert not (tmp_path / "new").exists()
 
 
@@ -192,6 +192,6 @@ def test_a_new_question_is_answered_by_its_reference(steelyard: Callable[..., An
 
 
 def test_a_question_has_no_repository(steelyard: Callable[..., Any], tmp_path: Path, upstream: Path) -> None:
-    said = steelyard("init", tmp_path / "new", "--question", "--git", upstream)
-    assert said.code == 2
-    assert "a question has no repository" in said.err
+    result = steelyard("init", tmp_path / "new", "--question", "--git", upstream)
+    assert result.code == 2
+    assert "a question has no repository" in result.err

@@ -17,10 +17,10 @@ def test_the_first_request_is_announced_once_with_host_model_and_switch(
 ) -> None:
     contract = author.write(judge={})
     with judged_by(steelyard) as judged:
-        said = judged("run", contract, "--agent", "noop", "--agent", "reference", "--json")
-    assert said.err.count(ANNOUNCED) == 1, said.err
+        result = judged("run", contract, "--agent", "noop", "--agent", "reference", "--json")
+    assert result.err.count(ANNOUNCED) == 1, result.err
     for word in ("127.0.0.1", "--no-judge", "STEELYARD_JUDGE=off", "`judge: off`"):
-        assert word in said.err
+        assert word in result.err
 
 
 @pytest.mark.parametrize("switch", ["option", "variable", "contract"])
@@ -29,8 +29,8 @@ def test_each_switch_turns_judging_off(steelyard: Steelyard, author: Author, swi
     words = ["--no-judge"] if switch == "option" else []
     with judged_by(steelyard) as judged:
         env = {**judged.env, **({"STEELYARD_JUDGE": "off"} if switch == "variable" else {})}
-        said = steelyard("run", contract, "--agent", "noop", "--json", *words, env=env)
-        assert (said.line["judge"], ANNOUNCED in said.err, judged.questions) == (None, False, [])
+        result = steelyard("run", contract, "--agent", "noop", "--json", *words, env=env)
+        assert (result.line["judge"], ANNOUNCED in result.err, judged.questions) == (None, False, [])
 
 
 def test_the_variable_accepts_on_and_off_only() -> None:

@@ -110,13 +110,15 @@ def test_a_contract_that_this_machine_cannot_run_stops_no_other(author: Author, 
     good = author.write().rename(author.folder.parent / "good")
     author.folder.mkdir()
     bad = author.write(environment={"toolchains": {"python": "1.0"}}, id="bad")
-    said = steelyard("run", good, bad, "--agent", "reference", "--json")
-    assert said.code == 3
-    assert {line["contract"]["id"]: (line["verdict"], line["fault"]) for line in said.lines} == {
+    printed = steelyard("run", good, bad, "--agent", "reference", "--json")
+    assert printed.code == 3
+    assert {line["contract"]["id"]: (line["verdict"], line["fault"]) for line in printed.lines} == {
         "sum": ("pass", None),
         "bad": ("invalid", "infrastructure"),
     }
-    assert said.err.startswith("steelyard: 1 of 2 trials could not be run: python 1.0 is not on this machine")
+    assert printed.err.startswith(
+        "steelyard: 1 of 2 trials could not be run: python 1.0 is not on this machine"
+    )
 
 
 def test_a_run_whose_grading_cannot_be_written_is_not_left_sealed(
@@ -206,21 +208,23 @@ def test_a_contract_whose_setup_fails_stops_no_other(author: Author, steelyard: 
     good = author.write().rename(author.folder.parent / "good")
     author.folder.mkdir()
     bad = author.write(setup=["echo no such index >&2; exit 7"], id="bad")
-    said = steelyard("run", bad, good, "--agent", "reference", "--agent", "noop", "--json")
-    assert said.code == 2
-    rows = {(line["contract"]["id"], line["agent"]): (line["fault"], line["verdict"]) for line in said.lines}
+    printed = steelyard("run", bad, good, "--agent", "reference", "--agent", "noop", "--json")
+    assert printed.code == 2
+    rows = {
+        (line["contract"]["id"], line["agent"]): (line["fault"], line["verdict"]) for line in printed.lines
+    }
     assert rows == {
         ("bad", "reference"): ("contract", "invalid"),
         ("bad", "noop"): ("contract", "invalid"),
         ("sum", "reference"): (None, "pass"),
         ("sum", "noop"): (None, "fail"),
     }
-    assert said.err.count("2 of 4 trials could not be run: ") == 1
-    assert "no such index" in said.err
+    assert printed.err.count("2 of 4 trials could not be run: ") == 1
+    assert "no such index" in printed.err
 
 
 def test_the_table_has_a_row_for_a_trial_that_could_not_be_run(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("run", author.write(setup=["exit 7"]), "--agent", "noop")
-    assert said.code == 2
-    assert "invalid" in said.out
-    assert "contract fault: " in said.out
+    printed = steelyard("run", author.write(setup=["exit 7"]), "--agent", "noop")
+    assert printed.code == 2
+    assert "invalid" in printed.out
+    assert "contract fault: " in printed.out

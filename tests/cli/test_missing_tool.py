@@ -66,9 +66,9 @@ def test_a_program_that_no_change_could_bring_is_found_before_any_trial(
     check: dict[str, Any], author: Author, steelyard: Steelyard
 ) -> None:
     contract = author.write(oracle={"checks": [{"id": "c", **check}]})
-    said = steelyard("run", contract, "--agent", "command:touch started", "--json")
-    assert (said.code, said.line["fault"], said.line["run"]) == (2, "contract", None)
-    assert "oracle.checks[0].cmd: `pyhton3` is not on the bench" in said.err
+    result = steelyard("run", contract, "--agent", "command:touch started", "--json")
+    assert (result.code, result.line["fault"], result.line["run"]) == (2, "contract", None)
+    assert "oracle.checks[0].cmd: `pyhton3` is not on the bench" in result.err
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_a_program_that_the_work_may_bring_is_not_missed(
 ) -> None:
     environment = {"disk_mb": 64, "env": {"PATH": "/workspace/bin:/usr/bin:/bin"} if keys.get("path") else {}}
     contract = author.write(environment=environment, oracle={"checks": [{"id": "c", "cmd": keys["cmd"]}]})
-    said = steelyard("run", contract, "--agent", "noop", "--agent", script(agent), "--json")
-    assert [(line["verdict"], line["reward"]) for line in said.lines] == [("fail", 0.0), ("pass", 1.0)]
+    result = steelyard("run", contract, "--agent", "noop", "--agent", script(agent), "--json")
+    assert [(line["verdict"], line["reward"]) for line in result.lines] == [("fail", 0.0), ("pass", 1.0)]
 
 
 @pytest.mark.parametrize(
@@ -99,13 +99,13 @@ def test_a_program_that_the_work_may_bring_is_not_missed(
 def test_an_agent_that_is_not_in_the_sandbox_costs_its_own_trials_only(
     agent: str, author: Author, steelyard: Steelyard
 ) -> None:
-    said = steelyard("run", author.write(), "--agent", "noop", "--agent", agent, "--json")
-    assert said.code == 2
-    assert [(line["agent"][:4], line["fault"], line["verdict"]) for line in said.lines] == [
+    result = steelyard("run", author.write(), "--agent", "noop", "--agent", agent, "--json")
+    assert result.code == 2
+    assert [(line["agent"][:4], line["fault"], line["verdict"]) for line in result.lines] == [
         ("noop", None, "fail"),
         ("comm", "operator", "invalid"),
     ]
-    assert "claud` is not in the sandbox of sum" in said.err
+    assert "claud` is not in the sandbox of sum" in result.err
 
 
 @pytest.mark.parametrize("text", ["#!/bin/bash\r\ntrue\r\n", "true\r\n", "#!/usr/bin/env bash\r\n"])
@@ -114,15 +114,15 @@ def test_a_script_with_windows_line_ends_is_refused(
 ) -> None:
     path = tmp_path / "agent.sh"
     path.write_bytes(text.encode())
-    said = steelyard("run", author.write(), "--agent", f"script:{path}")
-    assert (said.code, "Windows line endings" in said.err) == (2, True)
+    result = steelyard("run", author.write(), "--agent", f"script:{path}")
+    assert (result.code, "Windows line endings" in result.err) == (2, True)
 
 
 def test_a_script_whose_interpreter_is_not_there_is_refused(
     author: Author, steelyard: Steelyard, script: Callable[[str], str]
 ) -> None:
-    said = steelyard("run", author.write(), "--agent", script("#!/usr/bin/env pyhton3\n"))
-    assert (said.code, "`pyhton3` is not in the sandbox" in said.err) == (2, True)
+    result = steelyard("run", author.write(), "--agent", script("#!/usr/bin/env pyhton3\n"))
+    assert (result.code, "`pyhton3` is not in the sandbox" in result.err) == (2, True)
 
 
 def test_a_verifier_or_hidden_script_with_windows_line_ends_is_the_authors_mistake(
@@ -139,8 +139,8 @@ def test_a_verifier_or_hidden_script_with_windows_line_ends_is_the_authors_mista
     )
     for name in ("tests/test.sh", "hidden/h.sh"):
         (contract / name).write_bytes(b"echo\r\n")
-    said = steelyard("check", contract)
-    assert (said.code, said.out.count("Windows line endings")) == (2, 2)
+    result = steelyard("check", contract)
+    assert (result.code, result.out.count("Windows line endings")) == (2, 2)
 
 
 def test_an_agent_that_says_127_itself_has_failed(author: Author, steelyard: Steelyard) -> None:
@@ -165,10 +165,10 @@ def test_a_reference_that_stalled_neither_excuses_nor_accuses_and_is_not_remembe
         "checks": [{"id": "c", "cmd": "sh check.sh", "timeout_s": 3}], "reference": "reference.patch",
     })  # fmt: skip
     own = {"STEELYARD_CACHE": str(tmp_path / "own")}
-    said = steelyard("run", contract, "--agent", script("echo exit 127 > check.sh\n"), "--json", env=own)
-    assert said.code == 3
-    assert {line["status"] for line in said.lines} == {"invalid"}
-    assert "with the reference it timed out" in said.lines[-1]["reason"]
+    result = steelyard("run", contract, "--agent", script("echo exit 127 > check.sh\n"), "--json", env=own)
+    assert result.code == 3
+    assert {line["status"] for line in result.lines} == {"invalid"}
+    assert "with the reference it timed out" in result.lines[-1]["reason"]
     assert not list(tmp_path.glob("own/missing/*"))
 
 
@@ -176,17 +176,17 @@ def test_a_misspelt_program_after_pythonpath_is_found_before_any_trial(
     author: Author, steelyard: Steelyard
 ) -> None:
     check = {"id": "c", "type": "tests", "cmd": "PYTHONPATH=src pyhton3 -m unittest"}
-    said = steelyard("run", author.write(oracle={"checks": [check]}), "--agent", "noop", "--json")
-    assert (said.code, said.line["fault"]) == (2, "contract")
-    assert "`pyhton3` is not on the bench" in said.err
+    result = steelyard("run", author.write(oracle={"checks": [check]}), "--agent", "noop", "--json")
+    assert (result.code, result.line["fault"]) == (2, "contract")
+    assert "`pyhton3` is not on the bench" in result.err
 
 
 def test_check_finds_a_toolchain_that_this_machine_lacks(author: Author, steelyard: Steelyard) -> None:
     environment = {"toolchains": {"python": "3.99"}, "memory_mb": {"guaranteed": 64, "limit": 512}}
-    said = steelyard("check", author.write(environment=environment), "--reference", "--json")
-    (problem,) = said.line["problems"]
-    assert (said.code, said.line["ok"], problem["severity"]) == (3, False, "error")
+    result = steelyard("check", author.write(environment=environment), "--reference", "--json")
+    (problem,) = result.line["problems"]
+    assert (result.code, result.line["ok"], problem["severity"]) == (3, False, "error")
     assert problem["field"] == "environment.toolchains.python"
     assert problem["message"].startswith("python 3.99 is not on this machine; found: ")
     assert problem["fix"]
-    assert said.line["tried"] == []
+    assert result.line["tried"] == []

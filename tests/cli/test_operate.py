@@ -68,7 +68,7 @@ def test_a_paused_run_is_listed_shown_and_resumed(start: Start, steelyard: Steel
     assert "process.start" in shown.out
     refused = steelyard("operate", "last", "resume")
     assert (refused.code, "needs a reason" in refused.err) == (2, True)
-    said = steelyard(
+    result = steelyard(
         *(
             "operate",
             "last",
@@ -81,7 +81,7 @@ def test_a_paused_run_is_listed_shown_and_resumed(start: Start, steelyard: Steel
             "acceptable_risk",
         )
     )
-    assert (said.code, "resume by Ada" in said.out) == (0, True), said
+    assert (result.code, "resume by Ada" in result.out) == (0, True), result
     out, _ = running.communicate(timeout=240)
     line = json.loads(out)
     assert (line["verdict"], line["termination"]) == ("pass", "completed")
@@ -148,6 +148,6 @@ def test_a_run_in_quarantine_is_scored_after_a_review_and_a_regrade(
 
 
 def test_a_run_that_does_not_exist_is_named(steelyard: Steelyard) -> None:
-    said = steelyard("operate", "nothing", "resume", "--reason", "x")
-    assert said.code == 2
-    assert "no run" in said.err
+    result = steelyard("operate", "nothing", "resume", "--reason", "x")
+    assert result.code == 2
+    assert "no run" in result.err

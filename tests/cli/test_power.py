@@ -14,13 +14,13 @@ FEW = ("--simulate", "500")
 
 
 def test_power_is_printed_with_what_is_needed_and_what_is_assumed(steelyard: Steelyard) -> None:
-    said = steelyard("power", "--rate", "0.5", "--effect", "0.2", "--contracts", "100", *FEW)
-    assert said.code == 0, said.err
-    assert "by formula" in said.out
-    assert "by simulation" in said.out
-    assert "contracts for 80% power" in said.out
-    assert "WRONG" not in said.out
-    assert "assumptions, no results" in said.out
+    result = steelyard("power", "--rate", "0.5", "--effect", "0.2", "--contracts", "100", *FEW)
+    assert result.code == 0, result.err
+    assert "by formula" in result.out
+    assert "by simulation" in result.out
+    assert "contracts for 80% power" in result.out
+    assert "WRONG" not in result.out
+    assert "assumptions, no results" in result.out
 
 
 def test_a_study_with_too_little_power_exits_with_one(steelyard: Steelyard) -> None:
@@ -29,9 +29,9 @@ def test_a_study_with_too_little_power_exits_with_one(steelyard: Steelyard) -> N
 
 def test_the_curve_is_drawn_and_the_calculation_stored(steelyard: Steelyard, tmp_path: Path) -> None:
     drawn, stored = tmp_path / "curve.svg", tmp_path / "power.json"
-    said = steelyard("power", "--rate", "0.5", "--svg", drawn, "--out", stored, "--json", *FEW)
+    result = steelyard("power", "--rate", "0.5", "--svg", drawn, "--out", stored, "--json", *FEW)
     made = json.loads(stored.read_text())
-    assert made == said.line
+    assert made == result.line
     assert made["schema"] == "steelyard.power/1"
     assert made["kind"] == "assumption"
     assert made["design"]["icc"] == 0.2
@@ -73,7 +73,7 @@ def test_rate_and_correlation_are_estimated_from_earlier_results(
     ],
 )
 def test_a_wrong_option_is_reported_in_words(steelyard: Steelyard, words: list[str], why: str) -> None:
-    said = steelyard("power", *words, *FEW)
-    assert said.code == 2
-    assert "Traceback" not in said.err
-    assert why in said.err or ".steelyard/runs" in said.err
+    result = steelyard("power", *words, *FEW)
+    assert result.code == 2
+    assert "Traceback" not in result.err
+    assert why in result.err or ".steelyard/runs" in result.err

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from authoring import DEFAULT_FILES, Author, Said, Steelyard
+from authoring import DEFAULT_FILES, Author, CliResult, Steelyard
 from steelyard.cli.running.predictions import read_predictions
 from steelyard.errors import ContractFault, OperatorFault
 
@@ -27,8 +27,8 @@ def write(path: Path, *lines: dict[str, Any]) -> Path:
     return path
 
 
-def verdicts(said: Said) -> dict[str, tuple[str, str]]:
-    return {line["contract"]["id"]: (line["agent"], line["verdict"]) for line in said.lines}
+def verdicts(result: CliResult) -> dict[str, tuple[str, str]]:
+    return {line["contract"]["id"]: (line["agent"], line["verdict"]) for line in result.lines}
 
 
 def test_each_prediction_has_one_record_and_is_not_graded_again(
@@ -69,18 +69,18 @@ def test_a_contract_whose_setup_fails_costs_its_own_prediction_only(
     Author(suite / "two").write(id="two", setup=["exit 7"])
     lines = ({"instance_id": name, "model_patch": GOOD} for name in ("one", "two"))
     file = write(tmp_path / "preds.jsonl", *lines)
-    said = steelyard("grade", "--predictions", file, suite, "--json")
-    assert verdicts(said) == {"one": ("patch:preds.patch", "pass")}
-    assert said.code == 2
-    assert "setup[0]" in said.err
+    result = steelyard("grade", "--predictions", file, suite, "--json")
+    assert verdicts(result) == {"one": ("patch:preds.patch", "pass")}
+    assert result.code == 2
+    assert "setup[0]" in result.err
 
 
 def test_predictions_about_other_contracts_are_refused(
     steelyard: Steelyard, suite: Path, tmp_path: Path
 ) -> None:
     file = write(tmp_path / "preds.jsonl", {"instance_id": "gone", "model_patch": GOOD})
-    said = steelyard("grade", "--predictions", file, suite)
-    assert (said.code, "no prediction is about a contract of this suite" in said.err) == (2, True)
+    result = steelyard("grade", "--predictions", file, suite)
+    assert (result.code, "no prediction is about a contract of this suite" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_predictions_about_other_contracts_are_refused(
         ('{"instance_id": "a", "model_patch": ""}\n{"instance_id": "a", "model_patch": "x"}\n', ":1 too"),
     ],
 )
-def test_a_line_that_is_no_prediction_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_a_line_that_is_no_prediction_is_refused(tmp_path: Path, text: str, result: str) -> None:
     (tmp_path / "p.jsonl").write_text(text)
-    with pytest.raises(OperatorFault, match=said):
+    with pytest.raises(OperatorFault, match=result):
         read_predictions(tmp_path / "p.jsonl")
 
 

@@ -117,8 +117,8 @@ def test_logs_follow_until_the_run_ends(
 
 def test_logs_escape_what_a_terminal_would_obey(steelyard: Steelyard, author: Author) -> None:
     steelyard("run", author.write(), "--agent", r"command:printf 'a\033[2Jb\n'")
-    said = steelyard("logs", "last")
-    assert ("\x1b" in said.out, said.out.startswith("a")) == (False, True)
+    result = steelyard("logs", "last")
+    assert ("\x1b" in result.out, result.out.startswith("a")) == (False, True)
 
 
 def test_a_terminal_shows_each_running_trial_with_its_phase(
@@ -142,8 +142,8 @@ def test_a_terminal_shows_each_running_trial_with_its_phase(
 
 
 def test_with_json_a_terminal_or_pipe_gets_result_lines_alone(steelyard: Steelyard, author: Author) -> None:
-    said = steelyard("run", author.write(), "--agent", "noop", "--agent", "reference", "--json")
-    assert [line["agent"] for line in said.lines] == ["noop", "reference"]
+    result = steelyard("run", author.write(), "--agent", "noop", "--agent", "reference", "--json")
+    assert [line["agent"] for line in result.lines] == ["noop", "reference"]
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def test_show_last_shows_the_newest_run(steelyard: Steelyard, two_runs: Path) ->
 
 
 def test_no_trial_starts_after_the_failures_that_were_allowed(steelyard: Steelyard, author: Author) -> None:
-    said = steelyard("run", author.write(), "--agent", "noop", "--repeats", 5, "--max-failures", 1)
-    assert said.code == 1
-    assert "stopped after 1 trials that did not pass" in said.err
+    result = steelyard("run", author.write(), "--agent", "noop", "--repeats", 5, "--max-failures", 1)
+    assert result.code == 1
+    assert "stopped after 1 trials that did not pass" in result.err
     assert len(steelyard("runs", "--json").lines) <= 2  # one was waiting for its turn already

@@ -10,7 +10,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from authoring import Author, Said, Steelyard
+from authoring import Author, CliResult, Steelyard
 from scripted_judge import judged_by
 
 PASS: dict[str, Any] = {
@@ -26,9 +26,9 @@ EXECUTING = [{"type": "command", "name": "again", "cmd": "sh check.sh", "require
 
 
 def tried(steelyard: Steelyard, contract: Path, agent: str = "reference", *more: object) -> dict[str, Any]:
-    said = steelyard("run", contract, "--agent", agent, "--json", *more)
-    assert said.lines, said.err
-    line: dict[str, Any] = said.line
+    result = steelyard("run", contract, "--agent", agent, "--json", *more)
+    assert result.lines, result.err
+    line: dict[str, Any] = result.line
     return line
 
 
@@ -36,7 +36,7 @@ def gradings(line: dict[str, Any]) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted(Path(line["folder"], "gradings").glob("*.json"))]
 
 
-def regraded(steelyard: Steelyard, contract: Path, *arguments: object) -> Said:
+def regraded(steelyard: Steelyard, contract: Path, *arguments: object) -> CliResult:
     return steelyard("regrade", *arguments, "--contract", contract, "--json")
 
 
@@ -46,10 +46,10 @@ def test_a_regrade_is_appended_labelled_and_leaves_a_record_that_verifies(
     contract = author.write(graders=EXECUTING)
     line = tried(steelyard, contract)
     report = Path(line["folder"], "report.json").read_bytes()
-    said = regraded(steelyard, contract, line["run"])
-    assert (said.code, said.line["verdict"]) == (0, "pass"), said.err
+    result = regraded(steelyard, contract, line["run"])
+    assert (result.code, result.line["verdict"]) == (0, "pass"), result.err
     assert line["grading"] == {"number": 1, "of": 1, "regrade": False}
-    assert said.line["grading"] == {"number": 2, "of": 2, "regrade": True}
+    assert result.line["grading"] == {"number": 2, "of": 2, "regrade": True}
     assert [one["number"] for one in gradings(line)] == [1, 2]
     assert Path(line["folder"], "report.json").read_bytes() == report
     assert steelyard("verify", line["run"]).code == 0
@@ -96,19 +96,19 @@ def test_an_altered_record_is_refused_with_exit_1_and_gets_no_grading(
     contract = author.write()
     bad, good = tried(steelyard, contract, "noop"), tried(steelyard, contract)
     Path(bad["folder"], "checks/adds/outcome.json").write_text('{"outcome": "pass"}')
-    said = regraded(steelyard, contract, bad["run"], good["run"])
-    assert said.code == 1
-    assert [line.get("verdict", "broken") for line in said.lines] == ["pass", "broken"]
-    assert "altered" in said.lines[1]["broken"]
+    result = regraded(steelyard, contract, bad["run"], good["run"])
+    assert result.code == 1
+    assert [line.get("verdict", "broken") for line in result.lines] == ["pass", "broken"]
+    assert "altered" in result.lines[1]["broken"]
     assert (len(gradings(bad)), len(gradings(good))) == (1, 2)
 
 
 def test_another_contract_than_the_runs_is_refused_by_name(steelyard: Steelyard, author: Author) -> None:
     line = tried(steelyard, author.write())
-    said = regraded(steelyard, author.write(brief="Other words."), line["run"])
-    assert (said.code, len(gradings(line))) == (2, 1)
-    assert line["contract"]["digest"] in said.err
-    assert "grade --patch -" in said.err
+    result = regraded(steelyard, author.write(brief="Other words."), line["run"])
+    assert (result.code, len(gradings(line))) == (2, 1)
+    assert line["contract"]["digest"] in result.err
+    assert "grade --patch -" in result.err
 
 
 def test_of_a_folder_of_runs_those_of_the_contract_are_regraded(
@@ -119,25 +119,25 @@ def test_of_a_folder_of_runs_those_of_the_contract_are_regraded(
     contract = author.write()
     lines = [tried(steelyard, contract, agent, "--out", runs) for agent in ("noop", "reference", "noop")]
     Path(lines[2]["folder"], "seal.json").unlink()
-    said = steelyard("regrade", runs, "--contract", contract)
-    assert said.code == 1, said.err
+    result = steelyard("regrade", runs, "--contract", contract)
+    assert result.code == 1, result.err
     assert [len(gradings(line)) for line in (other, *lines)] == [1, 2, 2, 1]
-    assert "2 runs regraded" in said.out
-    assert "1 run of other contracts skipped" in said.out
-    assert "1 run running or interrupted (no seal), skipped" in said.out
+    assert "2 runs regraded" in result.out
+    assert "1 run of other contracts skipped" in result.out
+    assert "1 run running or interrupted (no seal), skipped" in result.out
 
 
 def test_a_run_without_a_seal_is_refused(steelyard: Steelyard, author: Author) -> None:
     contract = author.write()
     line = tried(steelyard, contract)
     Path(line["folder"], "seal.json").unlink()
-    said = regraded(steelyard, contract, line["run"])
-    assert (said.code, "was interrupted" in said.err) == (2, True)
+    result = regraded(steelyard, contract, line["run"])
+    assert (result.code, "was interrupted" in result.err) == (2, True)
 
 
 def test_a_folder_without_runs_is_a_usage_error(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
-    said = regraded(steelyard, author.write(), tmp_path)
-    assert (said.code, "contains none" in said.err) == (2, True)
+    result = regraded(steelyard, author.write(), tmp_path)
+    assert (result.code, "contains none" in result.err) == (2, True)
 
 
 def test_a_sealed_run_that_was_never_graded_gets_its_result_of_record(
@@ -179,10 +179,10 @@ def test_of_a_folder_a_signed_run_is_named_and_the_others_are_graded(
     contract, runs = author.write(), tmp_path / "runs"
     signed = tried(steelyard, contract, "reference", "--out", runs, "--sign", new_key(tmp_path / "key.pem"))
     other = tried(steelyard, contract, "reference", "--out", runs)
-    said = steelyard("regrade", runs)
-    assert said.code == 0, said.err
-    assert f"skipped  {signed['run']}" in said.out
-    assert "give --sign KEY" in said.out
+    result = steelyard("regrade", runs)
+    assert result.code == 0, result.err
+    assert f"skipped  {signed['run']}" in result.out
+    assert "give --sign KEY" in result.out
     assert [len(gradings(line)) for line in (signed, other)] == [1, 2]
     lines = steelyard("regrade", runs, "--json").lines
     assert [line["run"] for line in lines if "skipped" in line] == [signed["run"]]
@@ -196,9 +196,9 @@ def test_of_a_folder_a_run_without_its_contract_is_named_and_the_others_are_grad
     kept = steelyard(
         "run", author.write(), "--agent", "reference", "--out", runs, "--json", env=elsewhere
     ).line
-    said = steelyard("regrade", runs, env=elsewhere)
-    assert said.code == 0, said.err
-    assert f"skipped  {lost['run']}" in said.out
+    result = steelyard("regrade", runs, env=elsewhere)
+    assert result.code == 0, result.err
+    assert f"skipped  {lost['run']}" in result.out
     assert [len(gradings(line)) for line in (lost, kept)] == [1, 2]
 
 
@@ -212,9 +212,9 @@ def test_a_grader_that_executes_does_so_again_in_the_sandbox_of_the_run(
     line = tried(steelyard, contract, "reference", "--sandbox", "local")
     assert regraded(steelyard, contract, line["run"]).line["verdict"] == "pass"
     seen.unlink()
-    said = steelyard("regrade", line["run"], "--contract", contract)
-    assert said.code == 1, said.err
-    assert "pass is the result of record; grading 3 says fail" in said.out
+    result = steelyard("regrade", line["run"], "--contract", contract)
+    assert result.code == 1, result.err
+    assert "pass is the result of record; grading 3 says fail" in result.out
     assert steelyard("show", line["run"], "--json").line["verdict"] == "pass"
     assert steelyard("verify", line["run"]).code == 0
 
@@ -223,17 +223,17 @@ def test_the_contract_that_was_run_is_found_in_the_cache(steelyard: Steelyard, a
     contract = author.write({"hidden/more.sh": "sh add.sh 2 3\n"}, graders=EXECUTING)
     line = tried(steelyard, contract)
     shutil.rmtree(contract)
-    said = steelyard("regrade", line["run"], "--json")
-    assert (said.code, said.line["verdict"]) == (0, "pass"), said.err
-    assert said.line["grading"] == {"number": 2, "of": 2, "regrade": True}
+    result = steelyard("regrade", line["run"], "--json")
+    assert (result.code, result.line["verdict"]) == (0, "pass"), result.err
+    assert result.line["grading"] == {"number": 2, "of": 2, "regrade": True}
 
 
 def test_a_run_whose_contract_is_in_no_cache_asks_for_it(
     steelyard: Steelyard, author: Author, tmp_path: Path
 ) -> None:
     line = tried(steelyard, author.write())
-    said = steelyard("regrade", line["run"], env={"STEELYARD_CACHE": str(tmp_path / "empty")})
-    assert (said.code, "name its folder with --contract" in said.err) == (2, True)
+    result = steelyard("regrade", line["run"], env={"STEELYARD_CACHE": str(tmp_path / "empty")})
+    assert (result.code, "name its folder with --contract" in result.err) == (2, True)
     assert len(gradings(line)) == 1
 
 

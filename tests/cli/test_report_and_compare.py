@@ -51,12 +51,12 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_report_prints_rates_with_intervals_and_denominators(steelyard: Steelyard, results: Path) -> None:
-    said = steelyard("report", results)
-    assert said.code == 0, said.err
-    assert "60 trials" not in said.out
-    assert "120 trials (120 runs), 30 contracts, 2 agents" in said.out
-    assert "new solves more than old" in said.out
-    assert "Disclosure 4" in said.out
+    result = steelyard("report", results)
+    assert result.code == 0, result.err
+    assert "60 trials" not in result.out
+    assert "120 trials (120 runs), 30 contracts, 2 agents" in result.out
+    assert "new solves more than old" in result.out
+    assert "Disclosure 4" in result.out
 
 
 def test_report_as_json_is_one_object_with_the_four_disclosures(steelyard: Steelyard, results: Path) -> None:
@@ -67,8 +67,8 @@ def test_report_as_json_is_one_object_with_the_four_disclosures(steelyard: Steel
 
 
 def test_report_as_markdown_has_tables(steelyard: Steelyard, results: Path) -> None:
-    said = steelyard("report", results, "--markdown")
-    assert "| agent | success |" in said.out
+    result = steelyard("report", results, "--markdown")
+    assert "| agent | success |" in result.out
 
 
 @pytest.mark.parametrize(
@@ -77,17 +77,17 @@ def test_report_as_markdown_has_tables(steelyard: Steelyard, results: Path) -> N
 def test_report_of_nothing_says_so(steelyard: Steelyard, tmp_path: Path, what: str, word: str) -> None:
     folder = tmp_path / "cwd"
     (folder / "empty.jsonl").write_text("")
-    said = steelyard("report", what, cwd=folder)
-    assert said.code == 2
-    assert "Traceback" not in said.err
-    assert word in said.err or "no such folder" in said.err
+    result = steelyard("report", what, cwd=folder)
+    assert result.code == 2
+    assert "Traceback" not in result.err
+    assert word in result.err or "no such folder" in result.err
 
 
 def test_compare_says_the_sentence_and_passes_without_a_gate(steelyard: Steelyard, results: Path) -> None:
-    said = steelyard("compare", "new", "old", "--runs", results)
-    assert said.code == 0, said.err
-    assert "old solves less than new" in said.out
-    assert "Contracts that differ" in said.out
+    result = steelyard("compare", "new", "old", "--runs", results)
+    assert result.code == 0, result.err
+    assert "old solves less than new" in result.out
+    assert "Contracts that differ" in result.out
 
 
 @pytest.mark.parametrize(
@@ -108,20 +108,20 @@ def test_the_exit_code_is_the_gate(steelyard: Steelyard, results: Path, words: l
 
 def test_an_agent_whose_trials_are_all_errors_fails_the_gate(steelyard: Steelyard, tmp_path: Path) -> None:
     rows = [line("pass", "old", "a"), line("error", "new", "a"), line("invalid", "new", "b")]
-    said = steelyard(
+    result = steelyard(
         "compare", "old", "new", "--runs", written(tmp_path / "r.jsonl", rows), "--fail-on-regression"
     )
-    assert said.code == 1
-    assert "new has no decided trial: 1 acceptance error, 1 invalid" in said.out
+    assert result.code == 1
+    assert "new has no decided trial: 1 acceptance error, 1 invalid" in result.out
 
 
 def test_the_same_agent_of_two_files_is_compared(steelyard: Steelyard, tmp_path: Path) -> None:
     before = written(tmp_path / "before.jsonl", lines({"mine": 0.9}))
     after = written(tmp_path / "after.jsonl", lines({"mine": 0.1}))
-    said = steelyard("compare", before, after, "--fail-on-regression", "--json")
-    assert said.code == 1
-    assert said.line["comparison"]["conclusion"] == "worse"
-    assert said.line["gate"]["failed"] is True
+    result = steelyard("compare", before, after, "--fail-on-regression", "--json")
+    assert result.code == 1
+    assert result.line["comparison"]["conclusion"] == "worse"
+    assert result.line["gate"]["failed"] is True
 
 
 def test_run_folders_are_compared_only_under_the_same_conditions(
@@ -155,11 +155,11 @@ def test_run_folders_are_compared_only_under_the_same_conditions(
 
 def test_rescore_labels_its_numbers_and_leaves_results_alone(steelyard: Steelyard, results: Path) -> None:
     before = results.read_bytes()
-    said = steelyard("rescore", results, "--cap", "cost_usd=0.05")
-    assert said.code == 0, said.err
-    assert said.out.count("COUNTERFACTUAL") == 2
-    assert "0% [0%" in said.out
-    assert "cap cost_usd: at most 0.05; counted is the cost of the run in dollars" in said.out
+    result = steelyard("rescore", results, "--cap", "cost_usd=0.05")
+    assert result.code == 0, result.err
+    assert result.out.count("COUNTERFACTUAL") == 2
+    assert "0% [0%" in result.out
+    assert "cap cost_usd: at most 0.05; counted is the cost of the run in dollars" in result.out
     assert results.read_bytes() == before
     assert "no verdict changes" in steelyard("rescore", results, "--cap", "wall_s=100000").out
     assert steelyard("rescore", results, "--cap", "cost_usd").code == 2

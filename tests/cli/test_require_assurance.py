@@ -27,42 +27,42 @@ def fix(tmp_path: Path) -> str:
 def test_a_pass_that_is_worth_less_is_not_reported_as_one(
     steelyard: Steelyard, contract: Path, fix: str
 ) -> None:
-    said = steelyard("run", contract, "--agent", fix, "--json", "--require-assurance", "twin")
-    assert said.code == 1
-    assert (said.line["verdict"], said.line["reward"]) == ("ungraded", None)
-    assert said.line["refused"] == "assurance: oracle in_process < twin"
-    assert said.line["checks"] == "PASS"  # what was measured stays
+    result = steelyard("run", contract, "--agent", fix, "--json", "--require-assurance", "twin")
+    assert result.code == 1
+    assert (result.line["verdict"], result.line["reward"]) == ("ungraded", None)
+    assert result.line["refused"] == "assurance: oracle in_process < twin"
+    assert result.line["checks"] == "PASS"  # what was measured stays
 
 
 def test_the_same_run_passes_where_nothing_is_required(
     steelyard: Steelyard, contract: Path, fix: str
 ) -> None:
-    said = steelyard(
+    result = steelyard(
         "run", contract, "--agent", fix, "--json", "--require-assurance", "in_process,tree=fresh"
     )
-    assert (said.code, said.line["verdict"], said.line["refused"]) == (0, "pass", None)
+    assert (result.code, result.line["verdict"], result.line["refused"]) == (0, "pass", None)
 
 
 def test_an_old_run_can_be_held_against_it(steelyard: Steelyard, contract: Path, fix: str) -> None:
     steelyard("run", contract, "--agent", fix)
     assert steelyard("show").code == 0
-    said = steelyard("show", "--require-assurance", "twin")
-    assert said.code == 1
-    assert "ungraded" in said.out
-    assert "refused: assurance: oracle in_process < twin" in said.out
+    result = steelyard("show", "--require-assurance", "twin")
+    assert result.code == 1
+    assert "ungraded" in result.out
+    assert "refused: assurance: oracle in_process < twin" in result.out
 
 
 def test_one_run_shows_what_is_missing(steelyard: Steelyard, contract: Path, fix: str) -> None:
     line: dict[str, Any] = steelyard("run", contract, "--agent", fix, "--json").line
-    said = steelyard("show", line["run"], "--require-assurance", "runner=reporter")
-    assert said.code == 1
-    assert "refused: assurance: runner exit_code < reporter" in said.out
+    result = steelyard("show", line["run"], "--require-assurance", "runner=reporter")
+    assert result.code == 1
+    assert "refused: assurance: runner exit_code < reporter" in result.out
 
 
 def test_a_patch_is_held_against_it(steelyard: Steelyard, contract: Path) -> None:
     patch = contract / "reference.patch"
-    said = steelyard("grade", contract, "--patch", patch, "--json", "--require-assurance", "split")
-    assert (said.code, said.line["verdict"]) == (1, "ungraded")
+    result = steelyard("grade", contract, "--patch", patch, "--json", "--require-assurance", "split")
+    assert (result.code, result.line["verdict"]) == (1, "ungraded")
 
 
 @pytest.mark.parametrize("verb", ["run", "grade", "show"])
@@ -72,6 +72,6 @@ def test_a_wrong_word_is_found_before_anything_is_spent(
     words = {"run": [contract, "--agent", "noop"], "grade": [contract, "--patch", "gone.patch"], "show": []}[
         verb
     ]
-    said = steelyard(verb, *words, "--require-assurance", "twins")
-    assert said.code == 2
-    assert "oracle is one of in_process, twin, split" in said.err
+    result = steelyard(verb, *words, "--require-assurance", "twins")
+    assert result.code == 2
+    assert "oracle is one of in_process, twin, split" in result.err

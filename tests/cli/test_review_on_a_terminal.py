@@ -35,8 +35,8 @@ def test_a_reviewer_is_asked_and_the_answers_are_recorded(
     assert printed.count("pass, fail or defer?") == 2
     assert run["run"] in printed
     (entry,) = review.annotations(Path(run["folder"]))
-    said = entry.annotation
-    assert (said.reviewer_id, said.judgment, said.categories, said.notes) == (
+    result = entry.annotation
+    assert (result.reviewer_id, result.judgment, result.categories, result.notes) == (
         "ada",
         "fail",
         ["wrong unit", "late"],

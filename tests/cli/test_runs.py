@@ -17,8 +17,8 @@ def test_a_run_can_be_removed(steelyard: Steelyard, author: Author) -> None:
 
 def test_old_runs_are_removed_and_the_newest_of_each_agent_kept(steelyard: Steelyard, author: Author) -> None:
     steelyard("run", author.write(), "--agent", "noop", "--agent", "reference", "--repeats", 2)
-    said = steelyard("runs", "gc", "--older-than", 0, "--keep-last", 1, "--json")
-    assert len(said.lines) == 2
+    result = steelyard("runs", "gc", "--older-than", 0, "--keep-last", 1, "--json")
+    assert len(result.lines) == 2
     assert [line["agent"] for line in steelyard("runs", "--json").lines] == ["noop", "reference"]
 
 
@@ -45,8 +45,8 @@ def test_archived_runs_keep_outcomes_digests_and_numbers_and_who_approved(
     gc = ("runs", "gc", "--older-than", 0, "--archive", archive)
     assert steelyard(*gc).code == 2
     assert len(steelyard("runs", "--json").lines) == 4
-    said = steelyard(*gc, "--by", "ada", "--reason", "older than the policy allows", "--json")
-    assert (said.code, len(said.lines), steelyard("runs", "--json").out) == (0, 4, "")
+    result = steelyard(*gc, "--by", "ada", "--reason", "older than the policy allows", "--json")
+    assert (result.code, len(result.lines), steelyard("runs", "--json").out) == (0, 4, "")
     kept = {one["run"]: one for one in map(json.loads, archive.read_text().splitlines())}
     assert {run: one["verdict"] for run, one in kept.items()} == {one["run"]: one["verdict"] for one in lines}
     last = kept[lines[-1]["run"]]
@@ -67,7 +67,7 @@ def test_a_run_whose_record_was_altered_is_neither_archived_nor_removed(
     line = steelyard("run", author.write(), "--agent", "reference", "--json").line
     Path(line["folder"], "patch.diff").write_text("something else")
     archive = tmp_path / "archive.jsonl"
-    said = steelyard("runs", "rm", "last", "--archive", archive, "--by", "ada", "--reason", "old")
-    assert (said.code, "has no verified result" in said.err) == (2, True)
+    result = steelyard("runs", "rm", "last", "--archive", archive, "--by", "ada", "--reason", "old")
+    assert (result.code, "has no verified result" in result.err) == (2, True)
     assert Path(line["folder"]).exists()
     assert not archive.exists()

@@ -10,10 +10,10 @@ import jsonschema
 
 
 def test_the_schema_of_a_contract_names_every_grader_type(steelyard: Callable[..., Any]) -> None:
-    said = steelyard("schema")
-    schema = json.loads(said.out)
+    result = steelyard("schema")
+    schema = json.loads(result.out)
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert said.code == 0
+    assert result.code == 0
     assert "allowed_paths" in {kind["title"] for kind in schema["properties"]["graders"]["items"]["anyOf"]}
     assert steelyard("schema", "contract", "--json").line == schema
 

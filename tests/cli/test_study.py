@@ -27,8 +27,8 @@ TRUE = "mine=command:true"
 def planned(steelyard: Steelyard, author: Author, tmp_path: Path) -> Path:
     """A study of one contract and one agent, twice."""
     study = tmp_path / "study.yaml"
-    said = steelyard("plan", author.write(), "--agent", TRUE, "--repeats", 2, "--out", study)
-    assert said.code == 0, said.err
+    result = steelyard("plan", author.write(), "--agent", TRUE, "--repeats", 2, "--out", study)
+    assert result.code == 0, result.err
     return study
 
 
@@ -36,9 +36,9 @@ def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: 
     rows = list(csv.DictReader(planned.with_suffix(".csv").read_text().splitlines()))
     assert {row["agent"] for row in rows} == {"mine", "noop", "reference"}
     runs = tmp_path / "runs"
-    said = steelyard("study", "run", planned, "--runs", runs, "--json")
-    assert (said.code, len(said.lines)) == (0, 6), said.err
-    assert {line["study"]["name"] for line in said.lines} == {"study"}
+    result = steelyard("study", "run", planned, "--runs", runs, "--json")
+    assert (result.code, len(result.lines)) == (0, 6), result.err
+    assert {line["study"]["name"] for line in result.lines} == {"study"}
     again = steelyard("study", "resume", planned, "--runs", runs, "--json")
     assert (again.code, again.lines) == (0, [])
     status = steelyard("study", "status", planned, "--runs", runs, "--json").line
@@ -51,8 +51,8 @@ def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: 
 def test_a_plan_registers_its_rule_for_looks(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     contract, study = author.write(), tmp_path / "study.yaml"
     asked = ("plan", contract, "--agent", AGENT, "--repeats", 4, "--out", study, "--force")
-    said = steelyard(*asked, "--stopping", "pocock", "--looks", 2)
-    assert (said.code, "pocock: 2 looks, equally spaced" in said.out) == (0, True), said.err
+    result = steelyard(*asked, "--stopping", "pocock", "--looks", 2)
+    assert (result.code, "pocock: 2 looks, equally spaced" in result.out) == (0, True), result.err
     assert yaml.safe_load(study.read_text())["stopping"]["looks"] == {"rule": "pocock", "count": 2}
     anytime = steelyard(*asked, "--stopping", "anytime", "--json").line
     assert anytime["stopping"]["looks"] == {"rule": "anytime", "count": None}
@@ -71,8 +71,8 @@ def test_an_edited_plan_is_refused_or_recorded(steelyard: Steelyard, planned: Pa
     data["minimum_effect"] = 0.5
     planned.write_text(yaml.safe_dump(data))
     runs = tmp_path / "runs"
-    said = steelyard("study", "run", planned, "--runs", runs)
-    assert (said.code, "was edited" in said.err, runs.exists()) == (2, True, False)
+    result = steelyard("study", "run", planned, "--runs", runs)
+    assert (result.code, "was edited" in result.err, runs.exists()) == (2, True, False)
     assert steelyard("study", "run", planned, "--runs", runs, "--accept-changes").code == 0
     status = steelyard("study", "status", planned, "--runs", runs, "--json").line
     assert ["was edited" in one["change"] for one in status["deviations"]] == [True]
@@ -82,8 +82,8 @@ def test_a_changed_contract_is_refused(
     steelyard: Steelyard, planned: Path, author: Author, tmp_path: Path
 ) -> None:
     author.write(brief="Something else.")
-    said = steelyard("study", "run", planned, "--runs", tmp_path / "runs")
-    assert (said.code, "has digest" in said.err) == (2, True)
+    result = steelyard("study", "run", planned, "--runs", tmp_path / "runs")
+    assert (result.code, "has digest" in result.err) == (2, True)
 
 
 def test_a_changed_agent_is_refused(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
@@ -91,18 +91,18 @@ def test_a_changed_agent_is_refused(steelyard: Steelyard, author: Author, tmp_pa
     script.write_text("true")
     steelyard("plan", author.write(), "--agent", f"script:{script}", "--out", study)
     script.write_text(FIX)
-    said = steelyard("study", "run", study, "--runs", tmp_path / "runs")
-    assert (said.code, "is not the one that was planned" in said.err) == (2, True)
+    result = steelyard("study", "run", study, "--runs", tmp_path / "runs")
+    assert (result.code, "is not the one that was planned" in result.err) == (2, True)
 
 
 def test_a_budget_that_one_run_can_exceed_is_refused(steelyard: Steelyard, author: Author) -> None:
-    said = steelyard("plan", author.write(), "--agent", TRUE, "--budget", 1)
-    assert (said.code, "less than one run may cost" in said.err) == (2, True)
+    result = steelyard("plan", author.write(), "--agent", TRUE, "--budget", 1)
+    assert (result.code, "less than one run may cost" in result.err) == (2, True)
 
 
 def test_a_plan_is_not_replaced(steelyard: Steelyard, planned: Path, author: Author) -> None:
-    said = steelyard("plan", author.folder, "--agent", TRUE, "--out", planned)
-    assert (said.code, "--force" in said.err) == (2, True)
+    result = steelyard("plan", author.folder, "--agent", TRUE, "--out", planned)
+    assert (result.code, "--force" in result.err) == (2, True)
 
 
 def test_a_removal_needs_a_reason_and_is_shown(steelyard: Steelyard, planned: Path, tmp_path: Path) -> None:
@@ -164,14 +164,16 @@ def test_a_study_gives_its_agents_the_gateway_and_the_prices_of_its_plan(
     with serving(ScriptedModel(FIXING)) as url:
         env = {**environment(url), "STEELYARD_JUDGE": "off"}
         plan = ("plan", author.write(), *words, "--cost-model", prices)
-        said = steelyard(*plan, "--out", study, env=env)
-        assert said.code == 0, said.err
-        said = steelyard("study", "run", study, *where, "--json", env=env)
-        (line,) = [one for one in said.lines if one["agent"] == "mine"]
-        assert (line["verdict"], line["cost"]["usd"], line["cost"]["method"]) == ("pass", 0.0315, "csv"), said
+        result = steelyard(*plan, "--out", study, env=env)
+        assert result.code == 0, result.err
+        result = steelyard("study", "run", study, *where, "--json", env=env)
+        (line,) = [one for one in result.lines if one["agent"] == "mine"]
+        assert (line["verdict"], line["cost"]["usd"], line["cost"]["method"]) == ("pass", 0.0315, "csv"), (
+            result
+        )
         prices.write_text("action_type,unit,unit_price\nllm_request,token,0.00002\n")
-        said = steelyard("study", "run", study, *where, env=env)
-        assert (said.code, "the cost model" in said.err) == (2, True)
+        result = steelyard("study", "run", study, *where, env=env)
+        assert (result.code, "the cost model" in result.err) == (2, True)
         forecast = steelyard(*plan, "--out", tmp_path / "dear.yaml", "--json", env=env).line["forecast"]
     assert (forecast["usd"]["expected"], forecast["from"]) == (0.063, "3 earlier runs")
 
@@ -181,6 +183,6 @@ def test_a_plan_that_cannot_detect_its_effect_warns(steelyard: Steelyard, author
     contract = other / "contract.yaml"
     contract.write_text(contract.read_text().replace("id: sum", "id: other"))
     words = ("plan", author.folder, other, "--agent", "a=command:true", "--agent", "b=command:true")
-    said = steelyard(*words)
-    assert "warning: the main stage begins only with power 0.8, which takes" in said.out, said
+    result = steelyard(*words)
+    assert "warning: the main stage begins only with power 0.8, which takes" in result.out, result
     assert "warning" not in steelyard(*words, "--minimum-power", 0, "--force").out

@@ -65,10 +65,10 @@ def contract(author: Author) -> Path:
 
 
 def test_changes_anywhere_in_the_system_are_graded(contract: Path, steelyard: Steelyard) -> None:
-    said = steelyard("run", contract, "--agent", "reference", "--agent", "noop", "--json")
-    solved, idle = said.lines
-    assert (solved["verdict"], solved["reward"]) == ("pass", 1.0), said.out + said.err
-    assert (idle["verdict"], idle["reward"]) == ("fail", 0.0), said.out
+    result = steelyard("run", contract, "--agent", "reference", "--agent", "noop", "--json")
+    solved, idle = result.lines
+    assert (solved["verdict"], solved["reward"]) == ("pass", 1.0), result.out + result.err
+    assert (idle["verdict"], idle["reward"]) == ("fail", 0.0), result.out
     entries = json.loads(Path(solved["folder"], "change.json").read_text())["entries"]
     assert not [one for one in entries if one["path"].startswith(("proc", "dev", "sys"))]
 
@@ -80,9 +80,9 @@ def test_an_agent_is_root_without_raw_packets_and_devices(
         'test "$(id -u) $HOME $PWD" = "0 /root /srv" && chown 1000 /etc/nsswitch.conf && '
         "! mknod /srv/null c 1 3 && ! mount -t tmpfs x /tmp || exit 9"
     )
-    said = steelyard("run", contract, "--agent", agent, "--json")
-    assert said.line["termination"] == "completed", said.out
-    manifest = json.loads(Path(said.line["folder"], "manifest.json").read_text())
+    result = steelyard("run", contract, "--agent", agent, "--json")
+    assert result.line["termination"] == "completed", result.out
+    manifest = json.loads(Path(result.line["folder"], "manifest.json").read_text())
     assert manifest["environment"]["run_uid"] == 0
 
 
@@ -99,8 +99,8 @@ CHEATS = {
 
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_what_grades_cannot_be_changed(contract: Path, steelyard: Steelyard, script: Any, cheat: str) -> None:
-    said = steelyard("run", contract, "--agent", script(CHEATS[cheat]), "--json")
-    assert (said.line["verdict"], said.line["reward"]) == ("fail", 0.0), said.out
+    result = steelyard("run", contract, "--agent", script(CHEATS[cheat]), "--json")
+    assert (result.line["verdict"], result.line["reward"]) == ("fail", 0.0), result.out
 
 
 # What a verifier that starts nothing of the agent's still reads: an isolated Python, by a shell.
@@ -150,10 +150,10 @@ def test_an_archive_of_pythons_library_does_not_grade(
     answer: Path, steelyard: Steelyard, script: Any
 ) -> None:
     agent = script(f"python3 - <<'END'\n{ZIP}END\nls /usr/lib/python3*.zip")
-    said = steelyard("run", answer, "--agent", "reference", "--agent", agent, "--json")
-    solved, cheated = said.lines
-    assert (solved["verdict"], solved["reward"]) == ("pass", 1.0), said.out + said.err
-    assert (cheated["verdict"], cheated["reward"]) == ("fail", 0.0), said.out
+    result = steelyard("run", answer, "--agent", "reference", "--agent", agent, "--json")
+    solved, cheated = result.lines
+    assert (solved["verdict"], solved["reward"]) == ("pass", 1.0), result.out + result.err
+    assert (cheated["verdict"], cheated["reward"]) == ("fail", 0.0), result.out
     assert [(one["id"], one["where"]) for one in solved["findings"]] == [("not_carried", "/etc/x")]
     assert [one["id"] for one in cheated["findings"]] == ["not_carried"]
 
@@ -174,17 +174,17 @@ def test_a_name_service_of_the_agents_does_not_grade(
         f"    open(f'{{folder}}/libnss_evil.so.2', 'wb').write(base64.b64decode('{library}'))\n"
         "open('/etc/nsswitch.conf', 'w').write('passwd: evil files\\n')\nEND"
     )
-    said = steelyard("run", answer, "--agent", agent, "--json")
-    assert (said.line["verdict"], said.line["reward"]) == ("fail", 0.0), said.out
-    assert "/etc/nsswitch.conf" in {one["where"] for one in said.line["findings"]}
+    result = steelyard("run", answer, "--agent", agent, "--json")
+    assert (result.line["verdict"], result.line["reward"]) == ("fail", 0.0), result.out
+    assert "/etc/nsswitch.conf" in {one["where"] for one in result.line["findings"]}
 
 
 def test_a_reference_that_needs_an_export_is_reported(contract: Path, steelyard: Steelyard) -> None:
     path = contract / "contract.yaml"
     path.write_text(re.sub(r"(?m)^exports:.*\n(- .*\n)*", "", path.read_text()))
-    said = steelyard("check", contract, "--reference", "--json")
-    assert said.code == 2
-    reference = next(one for one in said.line["tried"] if one["name"] == "reference")
+    result = steelyard("check", contract, "--reference", "--json")
+    assert result.code == 2
+    reference = next(one for one in result.line["tried"] if one["name"] == "reference")
     assert reference["why"].endswith(
         "/etc/greet.conf and 1 more was not on the bench: add it to `exports`, or use `bench: live`"
     )
@@ -196,9 +196,9 @@ def test_a_reference_that_needs_an_export_is_reported(contract: Path, steelyard:
 def test_an_export_that_opens_what_grades_is_refused(
     author: Author, steelyard: Steelyard, pattern: str
 ) -> None:
-    said = steelyard("check", author.write({"tests/test.sh": ""}, **SYSTEM, exports=["/srv/x", pattern]))
-    assert said.code == 2
-    assert ": exports[1]: " in said.out
+    result = steelyard("check", author.write({"tests/test.sh": ""}, **SYSTEM, exports=["/srv/x", pattern]))
+    assert result.code == 2
+    assert ": exports[1]: " in result.out
 
 
 @pytest.mark.parametrize(
@@ -212,10 +212,10 @@ def test_everything_is_in_the_image(
     author: Author, steelyard: Steelyard, key: str, value: Any, fix: str
 ) -> None:
     environment = {"sandbox": "docker", "image": "sha256:" + "0" * 64, "scope": "system"}
-    said = steelyard("check", author.write(**{"repository": None, "environment": environment, key: value}))
-    assert said.code == 2
-    assert f": {key}: with `scope: system`" in said.out
-    assert fix in said.out
+    result = steelyard("check", author.write(**{"repository": None, "environment": environment, key: value}))
+    assert result.code == 2
+    assert f": {key}: with `scope: system`" in result.out
+    assert fix in result.out
 
 
 COMPARES = """\
@@ -240,5 +240,5 @@ def test_a_link_to_the_expected_output_is_no_output(
     files = {"image/Dockerfile": dockerfile, "tests/test.sh": COMPARES, "tests/expected": "42\n"}
     oracle = {"checks": SYSTEM["oracle"]["checks"]}
     folder = author.write(files, **{**SYSTEM, "oracle": oracle})
-    said = steelyard("run", folder, "--agent", script(made), "--json")
-    assert said.line["reward"] == reward, said.out
+    result = steelyard("run", folder, "--agent", script(made), "--json")
+    assert result.line["reward"] == reward, result.out

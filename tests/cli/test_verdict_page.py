@@ -48,9 +48,9 @@ def test_the_page_shows_what_the_command_prints(example: dict[str, Any], steelya
 
 
 def test_the_explanation_is_valid_json_of_its_schema(example: dict[str, Any], steelyard: Steelyard) -> None:
-    said = steelyard("show", "last", "--why", "--json").line
-    jsonschema.validate(said, explanation_schema())
-    assert (said["consistent"], said["tree"]["value"]) == (True, example["reward"])
+    result = steelyard("show", "last", "--why", "--json").line
+    jsonschema.validate(result, explanation_schema())
+    assert (result["consistent"], result["tree"]["value"]) == (True, example["reward"])
     assert example["quality"]["weights"] == {"minimal": 0.5, "trace": 0.25, "maintainability": 0.25}
 
 
@@ -58,8 +58,8 @@ def test_a_review_stands_beside_the_result_and_the_record_still_holds(
     author: Author, script: Callable[[str], str], steelyard: Steelyard
 ) -> None:
     run = steelyard("run", author.write(), "--agent", script(FIX), "--json").line
-    said = steelyard("review", "last", "--verdict", "fail", "--by", "ada", "--minutes", "2", "--json")
-    assert (said.code, said.line["judgment"], said.line["minutes"]) == (0, "fail", 2.0)
+    result = steelyard("review", "last", "--verdict", "fail", "--by", "ada", "--minutes", "2", "--json")
+    assert (result.code, result.line["judgment"], result.line["minutes"]) == (0, "fail", 2.0)
     shown = steelyard("show", "last", "--json").line
     assert (shown["verdict"], shown["reward"]) == (run["verdict"], run["reward"]) == ("pass", 1.0)
     assert (shown["review"]["decision"], shown["review"]["minutes"]) == ("fail", 2.0)
@@ -87,10 +87,10 @@ def test_a_review_stands_beside_the_result_and_the_record_still_holds(
     ],
 )
 def test_a_command_that_cannot_be_carried_out_says_why(
-    steelyard: Steelyard, reviewed: Path, words: tuple[str, ...], told: str
+    steelyard: Steelyard, reviewed: Path, words: tuple[str, ...], described: str
 ) -> None:
-    said = steelyard(*words, cwd=reviewed)
-    assert (said.code, told in said.err) == (2, True)
+    result = steelyard(*words, cwd=reviewed)
+    assert (result.code, described in result.err) == (2, True)
 
 
 @pytest.fixture(scope="module")

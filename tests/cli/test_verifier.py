@@ -172,19 +172,19 @@ def test_an_output_of_the_wrong_shape_is_only_diagnosed(graded: Graded) -> None:
     ],
 )
 def test_a_wrong_option_is_named(
-    options: dict[str, Any], field: str, said: str, author: Author, steelyard: Steelyard
+    options: dict[str, Any], field: str, result: str, author: Author, steelyard: Steelyard
 ) -> None:
     check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", **options}
     found = steelyard("check", author.write({"tests/test.sh": HALF}, oracle={"checks": [check]}))
     assert found.code == 2
     assert field in found.out
-    assert said in found.out
+    assert result in found.out
 
 
 def test_a_reward_by_a_verifier_needs_a_verifier(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("check", author.write(reward="verifier"))
-    assert said.code == 2
-    assert "there is no verifier" in said.out
+    result = steelyard("check", author.write(reward="verifier"))
+    assert result.code == 2
+    assert "there is no verifier" in result.out
 
 
 def test_a_verifier_may_use_the_rubric(graded: Graded) -> None:

@@ -184,9 +184,9 @@ def test_show_of_an_altered_run_begins_with_a_warning(
     failed, _ = two_runs
     edit_verdict(failed)
     assert steelyard("verify", failed.name).code == 1
-    said = steelyard("show", failed.name)
-    assert said.code == 1
-    assert said.out.startswith("record altered: gradings/0001.json: ")
+    result = steelyard("show", failed.name)
+    assert result.code == 1
+    assert result.out.startswith("record altered: gradings/0001.json: ")
     line = steelyard("show", failed.name, "--json")
     assert (line.code, line.line["broken"].split(":")[0]) == (1, "gradings/0001.json")
 
@@ -197,10 +197,10 @@ def test_a_damaged_grading_does_not_hide_the_other_runs(
 ) -> None:
     failed, passed = two_runs
     (failed / "gradings/0001.json").write_bytes(raw)
-    said = steelyard("show")
-    assert (said.code, said.err) == (1, "")
-    assert f"see `steelyard verify {failed.name}`" in said.out
-    assert "reference" in said.out
+    result = steelyard("show")
+    assert (result.code, result.err) == (1, "")
+    assert f"see `steelyard verify {failed.name}`" in result.out
+    assert "reference" in result.out
     lines = {line["run"]: line for line in steelyard("show", "--json").lines}
     assert "not a grading" in lines[failed.name]["broken"]
     assert lines[passed.name]["verdict"] == "pass"
@@ -222,7 +222,7 @@ def test_a_real_run_that_is_signed_has_signed_gradings(
         )
     )
     line = steelyard("run", author.write(), "--agent", "noop", "--sign", tmp_path / "key", "--json").line
-    said = steelyard("verify", line["run"], "--public-key", tmp_path / "pub")
-    assert (said.code, said.out.endswith("; signed\n")) == (0, True), said.out
+    result = steelyard("verify", line["run"], "--public-key", tmp_path / "pub")
+    assert (result.code, result.out.endswith("; signed\n")) == (0, True), result.out
     edit_verdict(Path(line["folder"]))
     assert "bad signature" in steelyard("verify", line["run"], "--public-key", tmp_path / "pub").out

@@ -259,8 +259,8 @@ def test_two_contracts_have_one_digest_exactly_when_they_say_the_same(
     writer: Writer, brief: str, env: dict[str, str], wall: int, cmd: str
 ) -> None:
     def digest(**keys: Any) -> str:
-        said = {"brief": brief, "environment": {"env": env}, "budget": {"wall_s": wall}, **keys}
-        writer.write(**{"oracle": {"checks": [{"id": "a", "cmd": cmd}]}, **said})
+        result = {"brief": brief, "environment": {"env": env}, "budget": {"wall_s": wall}, **keys}
+        writer.write(**{"oracle": {"checks": [{"id": "a", "cmd": cmd}]}, **result})
         return writer.load().digest
 
     same = digest()

@@ -27,8 +27,8 @@ def test_a_key_of_the_contract_is_that_of_the_task(ours: str, theirs: str) -> No
 
 
 def test_for_a_verifier_that_fetches_the_option_is_named() -> None:
-    said = in_words_of_harbor(Problem("tests/test.sh:3", "", "`curl` needs a network", FIX))
-    assert said.fix == "install it in the image, or allow its host with `--network HOST:PORT`"
+    result = in_words_of_harbor(Problem("tests/test.sh:3", "", "`curl` needs a network", FIX))
+    assert result.fix == "install it in the image, or allow its host with `--network HOST:PORT`"
 
 
 @pytest.mark.parametrize(
@@ -36,5 +36,5 @@ def test_for_a_verifier_that_fetches_the_option_is_named() -> None:
     ["reference: reference.patch", "reference: reference.patch, below `oracle:`", "reference: right.txt"],
 )
 def test_a_missing_reference_is_a_missing_solution(fix: str) -> None:
-    said = in_words_of_harbor(Problem("t", "oracle.reference", "the contract has no reference", fix))
-    assert (said.message, said.fix) == ("the task has no solution", WRITE_ONE)
+    result = in_words_of_harbor(Problem("t", "oracle.reference", "the contract has no reference", fix))
+    assert (result.message, result.fix) == ("the task has no solution", WRITE_ONE)

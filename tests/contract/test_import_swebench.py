@@ -163,8 +163,8 @@ def test_nothing_is_appended_to_a_command_that_names_a_file_of_the_test_patch(
 def test_the_time_and_the_report_of_a_command_are_options(row: dict[str, Any], options: Options) -> None:
     plain = check_of(swebench.convert(row, "rows.jsonl:1", options))
     assert (plain["timeout_s"], plain.get("junit_xml")) == (1800, None)
-    said = replace(options, timeout_s=60.0, junit_xml="out/*.xml")
-    check = check_of(swebench.convert(row, "rows.jsonl:1", said))
+    result = replace(options, timeout_s=60.0, junit_xml="out/*.xml")
+    check = check_of(swebench.convert(row, "rows.jsonl:1", result))
     assert (check["timeout_s"], check["junit_xml"]) == (60.0, "out/*.xml")
 
 
@@ -211,8 +211,8 @@ def test_the_environment_of_a_row_is_that_of_its_repository_and_version(
 def test_an_entry_for_any_version_serves_the_others_with_the_options_beside_it(
     row: dict[str, Any], options: Options, file: Path, version: object
 ) -> None:
-    said = replace(options, python="3.11")
-    task = swebench.convert({**row, "version": version}, "rows.jsonl:1", said, read_environments(file))
+    result = replace(options, python="3.11")
+    task = swebench.convert({**row, "version": version}, "rows.jsonl:1", result, read_environments(file))
     assert task.contract["environment"] == {"sandbox": "docker", "image": f"localhost/cart@sha256:{'1' * 64}"}
     assert (task.contract["setup"], check_of(task)["cmd_prefix"]) == (["true"], "pytest")
 
@@ -238,7 +238,7 @@ def test_a_row_that_the_file_does_not_mention_is_refused(
     ],
 )
 def test_a_wrong_entry_is_refused_with_its_line(
-    tmp_path: Path, text: str, where: str, field: str, said: str
+    tmp_path: Path, text: str, where: str, field: str, result: str
 ) -> None:
     (tmp_path / "env.yaml").write_text(text)
     with pytest.raises(ContractFault) as refused:
@@ -246,7 +246,7 @@ def test_a_wrong_entry_is_refused_with_its_line(
     (problem,) = refused.value.problems
     assert problem.where == f"{tmp_path}/env.yaml{where}"
     assert problem.field == field
-    assert said in problem.message
+    assert result in problem.message
 
 
 # One task of many

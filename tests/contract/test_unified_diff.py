@@ -131,8 +131,8 @@ HUNK = b"--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
         (b"just words\n", {}, "the patch names no file"),
     ],
 )
-def test_a_patch_that_does_not_fit_is_refused_with_the_reason(patch: bytes, tree: Tree, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_a_patch_that_does_not_fit_is_refused_with_the_reason(patch: bytes, tree: Tree, result: str) -> None:
+    with pytest.raises(ValueError, match=result):
         applied(patch, tree)
 
 

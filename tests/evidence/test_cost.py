@@ -35,8 +35,8 @@ def test_a_price_list_prices_what_it_lists(
 ) -> None:
     prices = tmp_path / "prices.csv"
     prices.write_text(PRICES)
-    said = steelyard("run", author.write(), "--agent", script(FIX), "--cost-model", prices, "--json")
-    cost = items(said.line)
+    result = steelyard("run", author.write(), "--agent", script(FIX), "--cost-model", prices, "--json")
+    cost = items(result.line)
     minutes = cost["exec"]["quantities"]["exec/minute"]
     assert cost["exec"]["usd"] == round(minutes * 6.0 + 2 * 0.5, 6)
     assert cost["overhead"]["usd"] == 0.25

@@ -82,7 +82,7 @@ def test_the_value_of_a_variable_is_named_in_the_redaction(tmp_path: Path) -> No
 def test_a_long_text_is_redacted_in_its_blob_and_keeps_its_own_digest(tmp_path: Path) -> None:
     text = ("x " * 2500 + KEYS["slack_token"]).encode()
     blobs = Blobs(tmp_path)
-    told = bounded(text, blobs)
-    assert told["digest"] == hashlib.sha256(text).hexdigest()
-    assert blobs.read(told["blob"]).endswith(b"[redacted:slack_token]")
-    assert told["redacted"] == {"slack_token": 1}
+    shown = bounded(text, blobs)
+    assert shown["digest"] == hashlib.sha256(text).hexdigest()
+    assert blobs.read(shown["blob"]).endswith(b"[redacted:slack_token]")
+    assert shown["redacted"] == {"slack_token": 1}

@@ -52,8 +52,8 @@ def test_events_of_the_agent_are_redacted_and_those_of_the_harness_are_not(tmp_p
     with EventLog(tmp_path / "log", rules=TextRules(MAIL)) as log:
         log.append("agent.message", "agent", {"prefix": "to ann@work.org"})
         log.append("brief", "harness", {"text": "ask ann@work.org"})
-    said, redaction, brief = read_events(tmp_path / "log")
-    assert said.payload == {"prefix": "to [redacted:mail]"}
+    result, redaction, brief = read_events(tmp_path / "log")
+    assert result.payload == {"prefix": "to [redacted:mail]"}
     assert (redaction.type, redaction.payload["event"], redaction.payload["spans"]) == (
         "redaction",
         1,

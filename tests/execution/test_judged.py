@@ -34,19 +34,19 @@ def test_a_run_is_judged_after_its_checks_and_the_verdict_does_not_know(
     note = {"type": "llm_judge", "rubric": "The README says so too.", "required": True}
     contract = author.write(graders=[note])
     with judged_by(steelyard, FAIL) as judged:
-        said = judged("run", contract, "--agent", script(f"{FIX}echo I added it.\n"), "--json")
-        shown = judged("show", said.line["run"]).out
-    line, (question,) = said.line, judged.questions
-    assert (said.code, line["verdict"], line["checks"], line["badge"]) == (0, "pass", "PASS", "PASS")
+        printed = judged("run", contract, "--agent", script(f"{FIX}echo I added it.\n"), "--json")
+        shown = judged("show", printed.line["run"]).out
+    line, (question,) = printed.line, judged.questions
+    assert (printed.code, line["verdict"], line["checks"], line["badge"]) == (0, "pass", "PASS", "PASS")
     assert (line["judge"]["verdict"], line["disagreement"]) == ("FAIL", "checks_pass_judge_fail")
-    for told in (
+    for text in (
         "Make add() add.",
         "+echo $(($1 + $2))",
         "sh check.sh",
         "I added it.",
         "The README says so too.",
     ):
-        assert told in question
+        assert text in question
     assert "every rule was kept, but what was asked for was not convincingly done" in shown
     assert "task completion 1.0  instruction adherence 2.0  efficiency 3.0" in shown
     jsonschema.validate(line, result_schema())
@@ -60,11 +60,11 @@ def test_a_run_is_judged_after_its_checks_and_the_verdict_does_not_know(
 
 def test_a_judge_that_is_convinced_saves_nothing_that_failed(author: Author, steelyard: Steelyard) -> None:
     with judged_by(steelyard, PASS) as judged:
-        said = judged("run", author.write(), "--agent", "noop", "--repeats", 2)
+        printed = judged("run", author.write(), "--agent", "noop", "--repeats", 2)
         (line, _) = judged("show", "--json").lines
     assert (line["verdict"], line["reward"], line["disagreement"]) == ("fail", 0.0, "judge_pass_checks_fail")
-    assert "judge PASS" in said.out
-    assert "2 of 2  100% [34%, 100%]" in said.out
+    assert "judge PASS" in printed.out
+    assert "2 of 2  100% [34%, 100%]" in printed.out
 
 
 def test_no_model_is_asked_without_a_key_or_with_no_judge(author: Author, steelyard: Steelyard) -> None:
@@ -88,10 +88,10 @@ def test_what_cannot_be_read_is_recorded_and_fails_nothing(
     author: Author, steelyard: Steelyard, reply: Any
 ) -> None:
     with judged_by(steelyard, reply) as judged:
-        said = judged("run", author.write(), "--agent", "reference", "--json")
-    assert (said.code, said.line["verdict"], said.line["status"]) == (0, "pass", "scorable")
-    assert (said.line["judge"]["verdict"], said.line["disagreement"]) == ("UNPARSEABLE", "none")
-    jsonschema.validate(said.line, result_schema())
+        printed = judged("run", author.write(), "--agent", "reference", "--json")
+    assert (printed.code, printed.line["verdict"], printed.line["status"]) == (0, "pass", "scorable")
+    assert (printed.line["judge"]["verdict"], printed.line["disagreement"]) == ("UNPARSEABLE", "none")
+    jsonschema.validate(printed.line, result_schema())
 
 
 def test_a_jury_that_is_split_is_a_fail_and_marked(author: Author, steelyard: Steelyard) -> None:
@@ -117,10 +117,12 @@ def test_an_answer_that_nothing_verifies_is_the_judges_to_decide(
     author: Author, steelyard: Steelyard, reply: Any, verdict: str, reward: float | None
 ) -> None:
     with judged_by(steelyard, reply) as judged:
-        said = judged("run", answering(author), "--agent", "command:echo It is forty-two.", "--json")
-        assert judged("verify", said.line["run"]).code == 0
-    line = said.line
-    assert (line["verdict"], line["reward"], said.code == 0) == (verdict, reward, reward == 1.0), said.out
+        printed = judged("run", answering(author), "--agent", "command:echo It is forty-two.", "--json")
+        assert judged("verify", printed.line["run"]).code == 0
+    line = printed.line
+    assert (line["verdict"], line["reward"], printed.code == 0) == (verdict, reward, reward == 1.0), (
+        printed.out
+    )
     assert (line["gates"], line["checks"], line["score"], line["disagreement"]) == (
         None,
         "UNGRADED",
@@ -178,9 +180,9 @@ def test_a_verifier_of_an_answer_has_the_last_word(author: Author, steelyard: St
 
 
 def test_without_a_key_an_answer_stays_ungraded_and_says_why(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("run", answering(author), "--agent", "command:echo 42", "--json")
-    assert (said.line["verdict"], said.line["reward"]) == ("ungraded", None)
-    assert "no key" in said.line["reason"]
+    printed = steelyard("run", answering(author), "--agent", "command:echo 42", "--json")
+    assert (printed.line["verdict"], printed.line["reward"]) == ("ungraded", None)
+    assert "no key" in printed.line["reason"]
 
 
 def test_the_judge_of_a_session_reads_all_of_it(author: Author, steelyard: Steelyard) -> None:
@@ -188,14 +190,14 @@ def test_the_judge_of_a_session_reads_all_of_it(author: Author, steelyard: Steel
     with judged_by(steelyard, PASS) as judged:
         judged("run", contract, "--agent", "command:echo answer {turn}", "--json")
     (question,) = judged.questions
-    told = [
+    text = [
         "user: Make add",
         "assistant: answer 1",
         "user: Which files?",
         "assistant: answer 2",
         "user: Thanks.",
     ]
-    places = [question.index(part) for part in [*told, "assistant: answer 3"]]
+    places = [question.index(part) for part in [*text, "assistant: answer 3"]]
     assert places == sorted(places)
     assert "session" in question
 
@@ -207,8 +209,12 @@ def test_the_judge_of_steps_knows_which_was_which(author: Author, steelyard: Ste
         line = judged("run", contract, "--agent", "command:echo did {step}", "--json").line
     assert line["verdict"] == "pass", line
     (question,) = judged.questions
-    for said in ("user, step one: Do one.", "assistant, step one: did one", "assistant, step two: did two"):
-        assert said in question
+    for printed in (
+        "user, step one: Do one.",
+        "assistant, step one: did one",
+        "assistant, step two: did two",
+    ):
+        assert printed in question
 
 
 def test_a_run_that_was_stopped_is_not_judged(author: Author, steelyard: Steelyard) -> None:
@@ -290,9 +296,9 @@ def test_a_pass_that_no_judge_gave_is_found(author: Author, steelyard: Steelyard
     folder = load_evidence(Path(line["folder"])).folder
     (grading,) = read_gradings(folder)
     append_grading(folder, {**grading, "verdict": {**grading["verdict"], "verdict": "pass"}})
-    said = steelyard("verify", line["run"])
-    assert said.code == 1
-    assert "its verdict does not follow from its grades" in said.out
+    printed = steelyard("verify", line["run"])
+    assert printed.code == 1
+    assert "its verdict does not follow from its grades" in printed.out
 
 
 def test_an_answer_in_several_turns_is_read_with_what_led_to_it(author: Author, steelyard: Steelyard) -> None:
@@ -309,12 +315,12 @@ def test_a_contract_that_wants_a_refusal_is_tried_with_an_agent_that_does_nothin
 ) -> None:
     checks = {"checks": [{"id": "unchanged", "cmd": "grep -q -- - add.sh"}]}
     contract = author.write(expected_outcome="refusal", judge={}, oracle=checks)
-    said = steelyard("check", contract, "--reference")
-    assert (said.code, "as expected" in said.out) == (0, True), said.out
+    printed = steelyard("check", contract, "--reference")
+    assert (printed.code, "as expected" in printed.out) == (0, True), printed.out
     contract = author.write(expected_outcome="refusal", judge={}, oracle={"checks": [{"cmd": "sh check.sh"}]})
-    said = steelyard("check", contract, "--reference")
-    assert said.code == 2
-    assert "an empty change must pass, but the result is fail" in said.out
+    printed = steelyard("check", contract, "--reference")
+    assert printed.code == 2
+    assert "an empty change must pass, but the result is fail" in printed.out
 
 
 def test_a_question_that_only_a_judge_decides_is_tried_with_one(author: Author, steelyard: Steelyard) -> None:

@@ -38,9 +38,11 @@ def live(author: Author, *checks: dict[str, Any], **keys: Any) -> Path:
 def test_what_lies_outside_the_workspace_is_there_for_the_checks(
     author: Author, steelyard: Steelyard, script: Any, environment: dict[str, Any]
 ) -> None:
-    said = steelyard("run", live(author, environment=environment), "--agent", script(WORKS), "--json")
-    assert (said.line["verdict"], said.line["assurance"]["tree"]) == ("pass", "live"), said.out + said.err
-    assert "not tamper-resistant" in steelyard("show", said.line["run"]).out
+    result = steelyard("run", live(author, environment=environment), "--agent", script(WORKS), "--json")
+    assert (result.line["verdict"], result.line["assurance"]["tree"]) == ("pass", "live"), (
+        result.out + result.err
+    )
+    assert "not tamper-resistant" in steelyard("show", result.line["run"]).out
 
 
 def test_hidden_files_are_no_part_of_the_captured_change(
@@ -69,16 +71,16 @@ def test_a_reward_written_beforehand_and_a_process_that_writes_on_are_gone(
         "(while :; do echo 1 > /logs/verifier/reward.txt; done) > /dev/null 2>&1 &\n"
     )
     contract = live(author, VERIFIER, environment=environment)
-    said = steelyard("run", contract, "--agent", script(cheat), "--json")
-    assert (said.line["verdict"], said.line["reward"]) == ("fail", 0.0), said.out
+    result = steelyard("run", contract, "--agent", script(cheat), "--json")
+    assert (result.line["verdict"], result.line["reward"]) == ("fail", 0.0), result.out
 
 
 def test_a_label_that_asks_for_a_fresh_tree_refuses_a_live_one(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     agent = script(WORKS)
-    said = steelyard("run", live(author), "--agent", agent, "--require-assurance", "tree=fresh", "--json")
-    assert said.line["verdict"] == "ungraded", said.out
+    result = steelyard("run", live(author), "--agent", agent, "--require-assurance", "tree=fresh", "--json")
+    assert result.line["verdict"] == "ungraded", result.out
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,7 @@ def test_a_label_that_asks_for_a_fresh_tree_refuses_a_live_one(
 def test_what_a_live_bench_cannot_do_is_refused(
     author: Author, steelyard: Steelyard, keys: dict[str, Any], place: str, message: str
 ) -> None:
-    said = steelyard("check", live(author, **keys))
-    assert said.code == 2
-    assert f"{place}: " in said.err + said.out
-    assert message in said.err + said.out
+    result = steelyard("check", live(author, **keys))
+    assert result.code == 2
+    assert f"{place}: " in result.err + result.out
+    assert message in result.err + result.out

@@ -114,9 +114,9 @@ def test_a_setup_that_may_fetch_records_the_mirrors_of_this_machine(
     contract = author.write(setup=["true"], setup_network="host")
     mirror = "https://ann:hunter2@mirror.example/simple"
     environment = made(steelyard, contract, PIP_INDEX_URL=mirror, NPM_CONFIG__AUTH="hunter2")["environment"]
-    told = environment["registries"]["machine"]["variables"]
-    assert told["PIP_INDEX_URL"] == "https://[redacted]@mirror.example/simple"
-    assert told["NPM_CONFIG__AUTH"] == "[redacted]"
+    shown = environment["registries"]["machine"]["variables"]
+    assert shown["PIP_INDEX_URL"] == "https://[redacted]@mirror.example/simple"
+    assert shown["NPM_CONFIG__AUTH"] == "[redacted]"
     assert "hunter2" not in json.dumps(environment)
 
 
@@ -192,9 +192,9 @@ def test_an_agent_that_is_not_what_the_manifest_says_makes_the_run_invalid(
 ) -> None:
     agent = tmp_path / "agent.sh"
     agent.write_text(f"echo '# more' >> {agent}\n")
-    said = steelyard("run", author.write(), "--agent", f"script:{agent}", "--sandbox", "local", "--json")
-    line = said.lines[-1]
-    assert (said.code, line["status"]) == (3, "invalid")
+    result = steelyard("run", author.write(), "--agent", f"script:{agent}", "--sandbox", "local", "--json")
+    line = result.lines[-1]
+    assert (result.code, line["status"]) == (3, "invalid")
     assert "agent.parameters is not what the manifest says" in line["rationale"] + line["reason"]
     (mismatch,) = payloads(line, "run.mismatch")
     assert mismatch["field"] == "agent.parameters"

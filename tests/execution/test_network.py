@@ -54,22 +54,22 @@ def test_an_agent_reaches_what_the_contract_names_and_checks_do_not(
         environment=environment(kind, network=allowed_hosts),
         oracle={"checks": [check(f"grep -q word said && ! sh say {port} x")]},
     )
-    said = steelyard("run", contract, "--agent", f"command:sh say {port} word > said", "--json")
-    assert (said.line["verdict"], said.line["assurance"]["network"]) == ("pass", "allow_list"), said
-    assert said.line["assurance"]["allowed_hosts"] == {"agent": allowed_hosts}
-    assert said.line["cost"]["usd"] is None
-    (one,) = payloads(said.line, "network.connection")
+    result = steelyard("run", contract, "--agent", f"command:sh say {port} word > said", "--json")
+    assert (result.line["verdict"], result.line["assurance"]["network"]) == ("pass", "allow_list"), result
+    assert result.line["assurance"]["allowed_hosts"] == {"agent": allowed_hosts}
+    assert result.line["cost"]["usd"] is None
+    (one,) = payloads(result.line, "network.connection")
     assert one.pop("opened") > 0
     assert one == {
         "by": "agent", "to": allowed_hosts[0], "out_bytes": 4, "in_bytes": 4, "failed": None, "count": 1, "refused": 0,
     }  # fmt: skip
-    (brief,) = payloads(said.line, "brief")
+    (brief,) = payloads(result.line, "brief")
     assert brief["obligations"]["network"] == allowed_hosts
-    manifest = json.loads(Path(said.line["folder"], "manifest.json").read_bytes())
+    manifest = json.loads(Path(result.line["folder"], "manifest.json").read_bytes())
     assert manifest["environment"]["network"] == allowed_hosts
-    report = json.loads(next(Path(said.line["folder"]).rglob("report.json")).read_bytes())
+    report = json.loads(next(Path(result.line["folder"]).rglob("report.json")).read_bytes())
     assert report["replay"] == [{"kind": "changes"}]
-    shown = steelyard("show", said.line["folder"])
+    shown = steelyard("show", result.line["folder"])
     assert f"network agent {allowed_hosts[0]}" in " ".join(shown.out.split())
 
 
@@ -88,10 +88,10 @@ print([name for _, name in socket.if_nameindex()], socket.create_connection(("{H
             setup_network=[f"{HOST}:{port}"],
             oracle={"checks": [check("""grep -qF "['lo'] yyy" fetched""")]},
         )
-        said = steelyard("run", contract, "--agent", f"command:! getent hosts {HOST}", "--json")
-    assert said.line["verdict"] == "pass", said
-    assert said.line["assurance"]["network"] == "none"
-    manifest = json.loads(Path(said.line["folder"], "manifest.json").read_bytes())
+        result = steelyard("run", contract, "--agent", f"command:! getent hosts {HOST}", "--json")
+    assert result.line["verdict"] == "pass", result
+    assert result.line["assurance"]["network"] == "none"
+    manifest = json.loads(Path(result.line["folder"], "manifest.json").read_bytes())
     assert manifest["environment"]["setup"]["network"] == "fetched"
     assert manifest["environment"]["setup"]["allowed_hosts"] == [f"{HOST}:{port}"]
 
@@ -108,11 +108,11 @@ def test_a_check_reaches_what_the_oracle_names_and_the_label_says_so(
             "network": [f"{HOST}:{port}"],
         },
     )
-    said = steelyard("run", contract, "--agent", f"command:{FIX}! getent hosts {HOST}", "--json")
-    assert said.line["verdict"] == "pass", said
-    label = said.line["assurance"]
+    result = steelyard("run", contract, "--agent", f"command:{FIX}! getent hosts {HOST}", "--json")
+    assert result.line["verdict"] == "pass", result
+    label = result.line["assurance"]
     assert (label["network"], label["allowed_hosts"]) == ("allow_list", {"checks": [f"{HOST}:{port}"]})
-    (one,) = payloads(said.line, "network.connection")
+    (one,) = payloads(result.line, "network.connection")
     assert (one["by"], one["out_bytes"], one["failed"]) == ("check", 4, None)
     if kind == "bubblewrap":
         words = ("--agent", f"command:{FIX}", "--require-assurance", "network=none", "--json")
@@ -157,10 +157,10 @@ def test_a_host_of_the_checks_that_is_away_is_no_failure_of_the_agents(
 ) -> None:
     """Whatever the agent did: the run does not count, is run again, and its message names the host."""
     port = unused_port()
-    said = steelyard("run", needing(port, author), "--agent", "noop", "--json")
-    assert (said.code, len(said.lines)) == (3, 2)
-    for line in said.lines:
-        assert (line["verdict"], line["termination"]) == ("invalid", "infrastructure"), said
+    result = steelyard("run", needing(port, author), "--agent", "noop", "--json")
+    assert (result.code, len(result.lines)) == (3, 2)
+    for line in result.lines:
+        assert (line["verdict"], line["termination"]) == ("invalid", "infrastructure"), result
         assert f"{HOST}:{port} (Connection refused)" in line["reason"]
         assert payloads(line, "check.start") == []
 
@@ -192,8 +192,8 @@ def test_a_change_that_takes_the_host_away_in_a_step_gains_nothing_in_the_next(
 def test_show_says_which_connections_failed(author: Author, steelyard: Steelyard) -> None:
     """The report says that a check failed because its host was unreachable."""
     with there_once() as port:
-        said = steelyard("run", needing(port, author), "--agent", f"command:{FIX}", "--json")
-    shown = " ".join(steelyard("show", said.line["folder"]).out.split())
+        result = steelyard("run", needing(port, author), "--agent", f"command:{FIX}", "--json")
+    shown = " ".join(steelyard("show", result.line["folder"]).out.split())
     assert f"network: a check's connection to {HOST}:{port} failed: Connection refused" in shown
 
 
@@ -201,16 +201,16 @@ def test_setup_that_wants_other_hosts_gets_the_list_of_allowed_ones(
     author: Author, steelyard: Steelyard
 ) -> None:
     contract = author.write(setup=["getent hosts other.example"], setup_network=["some.example:443"])
-    said = steelyard("run", contract, "--agent", "noop")
-    assert "setup can reach only some.example:443" in said.err + said.out
+    result = steelyard("run", contract, "--agent", "noop")
+    assert "setup can reach only some.example:443" in result.err + result.out
 
 
 def test_the_local_sandbox_has_no_allowed_hosts(author: Author, steelyard: Steelyard) -> None:
     """Everything is open there, so a list would be a lie."""
     contract = author.write(environment={**LIMITS, "network": ["some.example:443"]})
-    said = steelyard("run", contract, "--agent", "noop", "--sandbox", "local")
-    assert said.code == 2
-    assert "which the local sandbox cannot do" in said.err + said.out
+    result = steelyard("run", contract, "--agent", "noop", "--sandbox", "local")
+    assert result.code == 2
+    assert "which the local sandbox cannot do" in result.err + result.out
 
 
 def test_each_step_reaches_the_allowed_host_again(port: int, author: Author, steelyard: Steelyard) -> None:
@@ -227,9 +227,9 @@ def test_each_step_reaches_the_allowed_host_again(port: int, author: Author, ste
         steps=steps,
     )
     agent = f"command:sh say {port} $STEELYARD_STEP >> said; cat said"
-    said = steelyard("run", contract, "--agent", agent, "--json")
-    assert said.line["verdict"] == "pass", said
-    assert [one["out_bytes"] for one in payloads(said.line, "network.connection")] == [3, 3]
+    result = steelyard("run", contract, "--agent", agent, "--json")
+    assert result.line["verdict"] == "pass", result
+    assert [one["out_bytes"] for one in payloads(result.line, "network.connection")] == [3, 3]
 
 
 def test_a_live_bench_has_the_agents_allowed_hosts(port: int, author: Author, steelyard: Steelyard) -> None:
@@ -244,7 +244,7 @@ def test_a_live_bench_has_the_agents_allowed_hosts(port: int, author: Author, st
             "network": allowed_hosts,
         },
     )
-    said = steelyard("run", contract, "--agent", f"command:{FIX}sh say {port} word", "--json")
-    assert (said.line["verdict"], said.line["assurance"]["tree"]) == ("pass", "live"), said
-    assert said.line["assurance"]["allowed_hosts"] == {"agent": allowed_hosts, "checks": allowed_hosts}
-    assert len(payloads(said.line, "network.connection")) == 2
+    result = steelyard("run", contract, "--agent", f"command:{FIX}sh say {port} word", "--json")
+    assert (result.line["verdict"], result.line["assurance"]["tree"]) == ("pass", "live"), result
+    assert result.line["assurance"]["allowed_hosts"] == {"agent": allowed_hosts, "checks": allowed_hosts}
+    assert len(payloads(result.line, "network.connection")) == 2

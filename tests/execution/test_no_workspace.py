@@ -31,12 +31,12 @@ def question(author: Author, *, verified: bool = True, files: Any = None, **keys
 
 
 def test_the_last_words_are_the_answer(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard(
+    result = steelyard(
         "run", question(author), "--agent", "command:echo thinking >&2; echo It is 42.", "--json"
     )
-    line = said.line
-    assert (said.code, line["verdict"], line["reward"], line["checks"]) == (0, "pass", 1.0, "UNGRADED"), (
-        said.out
+    line = result.line
+    assert (result.code, line["verdict"], line["reward"], line["checks"]) == (0, "pass", 1.0, "UNGRADED"), (
+        result.out
     )
     assert (line["gates"], line["why"], line["workspace"]) == (None, None, "none")
     assert [grade["type"] for grade in line["grades"]] == ["verifier"]
@@ -89,15 +89,15 @@ def test_without_a_judge_it_is_ungraded(author: Author, steelyard: Steelyard) ->
     contract = question(author, verified=False)
     assert "judge: nothing grades the answer" in steelyard("check", contract).out
     contract = question(author, verified=False, judge={})
-    said = steelyard("run", contract, "--agent", "command:echo 42", "--json")
-    line = said.line
+    result = steelyard("run", contract, "--agent", "command:echo 42", "--json")
+    line = result.line
     assert (line["verdict"], line["checks"], line["gates"], line["reward"]) == (
         "ungraded",
         "UNGRADED",
         None,
         None,
     )
-    assert (said.code, line["grades"], line["acceptance"]) == (1, [], None)
+    assert (result.code, line["grades"], line["acceptance"]) == (1, [], None)
     shown = steelyard("show", line["run"]).out
     assert "grader" not in shown
     assert "| 42" in shown
@@ -128,10 +128,10 @@ def test_the_last_of_several_turns_is_the_answer(author: Author, steelyard: Stee
 
 
 def test_a_scorer_is_refused_with_its_line(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("check", question(author, graders=[{"type": "forbid_secrets"}]))
-    assert said.code == 2
-    assert "graders[0]: a contract without a workspace allows only `verifier` checks" in said.out
-    assert "contract.yaml:" in said.out
+    result = steelyard("check", question(author, graders=[{"type": "forbid_secrets"}]))
+    assert result.code == 2
+    assert "graders[0]: a contract without a workspace allows only `verifier` checks" in result.out
+    assert "contract.yaml:" in result.out
 
 
 def test_a_verifier_of_another_file_is_refused(author: Author, steelyard: Steelyard) -> None:
@@ -141,9 +141,9 @@ def test_a_verifier_of_another_file_is_refused(author: Author, steelyard: Steely
         "script": "tests/test.sh",
         "expected_output_path": "/workspace/x",
     }
-    said = steelyard("check", question(author, oracle={"checks": [check]}))
-    assert said.code == 2
-    assert "the answer is at /workspace/answer.txt" in said.out
+    result = steelyard("check", question(author, oracle={"checks": [check]}))
+    assert result.code == 2
+    assert "the answer is at /workspace/answer.txt" in result.out
 
 
 def test_an_answer_in_a_container(author: Author, steelyard: Steelyard) -> None:

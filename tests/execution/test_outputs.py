@@ -32,10 +32,10 @@ def test_a_long_answer_is_whole_in_a_blob_and_cut_only_in_its_file(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     line = steelyard("run", author.write(), "--agent", script(LINES), "--json").line
-    (said,) = payloads(line, "agent.message")
-    assert blob(line, said["blob"]) == whole()
-    assert (said["digest"], said["cut"]) == (hashlib.sha256(whole()).hexdigest(), 0)
-    view = Path(line["folder"], said["pointer"]).read_bytes()
+    (result,) = payloads(line, "agent.message")
+    assert blob(line, result["blob"]) == whole()
+    assert (result["digest"], result["cut"]) == (hashlib.sha256(whole()).hexdigest(), 0)
+    view = Path(line["folder"], result["pointer"]).read_bytes()
     assert b"bytes left out" in view
     assert len(view) < len(whole())
     assert steelyard("verify", "--deep", line["run"]).code == 0
@@ -45,9 +45,9 @@ def test_bytes_that_are_no_text_are_kept_as_they_are(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     line = steelyard("run", author.write(), "--agent", script("printf 'a\\377b'"), "--json").line
-    (said,) = payloads(line, "agent.message")
-    assert Path(line["folder"], said["pointer"]).read_bytes() == b"a\xffb"
-    assert said["digest"] == hashlib.sha256(b"a\xffb").hexdigest()
+    (result,) = payloads(line, "agent.message")
+    assert Path(line["folder"], result["pointer"]).read_bytes() == b"a\xffb"
+    assert result["digest"] == hashlib.sha256(b"a\xffb").hexdigest()
 
 
 def test_a_flood_is_cut_at_the_limit_and_the_cut_is_counted(
@@ -55,9 +55,9 @@ def test_a_flood_is_cut_at_the_limit_and_the_cut_is_counted(
 ) -> None:
     flood = STREAM_BYTES + (8 << 20)
     line = steelyard("run", author.write(), "--agent", script(f"yes | head -c {flood}"), "--json").line
-    (said,) = payloads(line, "agent.message")
-    assert (said["bytes"], said["cut"]) == (flood, 8 << 20)
-    assert len(blob(line, said["blob"])) == STREAM_BYTES
+    (result,) = payloads(line, "agent.message")
+    assert (result["bytes"], result["cut"]) == (flood, 8 << 20)
+    assert len(blob(line, result["blob"])) == STREAM_BYTES
     size = sum(path.stat().st_size for path in Path(line["folder"]).rglob("*"))
     assert size < RUN_BYTES
 

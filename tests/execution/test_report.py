@@ -27,8 +27,8 @@ def report(line: dict[str, Any]) -> dict[str, Any]:
 def types_of(line: dict[str, Any], seqs: list[int]) -> list[str]:
     """The types of the events that an alert follows from."""
     log = Path(line["folder"], "events.jsonl").read_text().splitlines()
-    told = {one["seq"]: one["type"] for one in map(json.loads, log)}
-    return [told[seq] for seq in seqs]
+    shown = {one["seq"]: one["type"] for one in map(json.loads, log)}
+    return [shown[seq] for seq in seqs]
 
 
 def test_an_agent_that_ran_out_of_time_leaves_an_alert_and_an_intervention(
@@ -36,14 +36,14 @@ def test_an_agent_that_ran_out_of_time_leaves_an_alert_and_an_intervention(
 ) -> None:
     contract = author.write(budget={"wall_s": 2, "headroom": {"wall_s": 1}})
     line = steelyard("run", contract, "--agent", script("sleep 60"), "--json").line
-    told = report(line)
-    (alert,), (intervention,) = told["alerts"], told["interventions"]
+    shown = report(line)
+    (alert,), (intervention,) = shown["alerts"], shown["interventions"]
     assert (alert["code"], alert["stage"], alert["threshold"]) == ("wall_time", "write", {"wall_s": 1})
     assert alert["signals"]["spent_s"] >= 1
     assert types_of(line, alert["events"]) == ["stage.enter", "brief"]
     assert (intervention["action"], intervention["alert"]) == ("terminate", alert["event"])
-    assert told["termination"]["by"] == intervention["by"] == line["stopped_by"] == "budget wall_s"
-    ended = told["termination"]
+    assert shown["termination"]["by"] == intervention["by"] == line["stopped_by"] == "budget wall_s"
+    ended = shown["termination"]
     assert (ended["code"], ended["class"], ended["alert"]) == ("wall_time", "resource", alert["event"])
     assert ended["event"] == alert["event"]
 
@@ -56,12 +56,12 @@ def test_a_process_killed_for_its_memory_is_an_intervention_though_the_agent_wen
         "enforced"
     ] not in {"cgroup", "polled"}:
         pytest.skip("nothing limits memory here")
-    told = report(line)
-    assert [one["code"] for one in told["alerts"]] == ["memory"]
-    assert types_of(line, told["alerts"][0]["events"])[0] == "stage.enter"
-    assert [one["action"] for one in told["interventions"]] == ["kill"]
-    assert told["termination"]["code"] == "completed"
-    assert told["termination"]["alert"] is None
+    shown = report(line)
+    assert [one["code"] for one in shown["alerts"]] == ["memory"]
+    assert types_of(line, shown["alerts"][0]["events"])[0] == "stage.enter"
+    assert [one["action"] for one in shown["interventions"]] == ["kill"]
+    assert shown["termination"]["code"] == "completed"
+    assert shown["termination"]["alert"] is None
 
 
 def test_a_check_that_its_time_limit_ended_is_an_intervention(
@@ -70,8 +70,8 @@ def test_a_check_that_its_time_limit_ended_is_an_intervention(
     check = {"id": "slow", "cmd": "sleep 60", "timeout_s": 1}
     contract = author.write(oracle={"checks": [check], "reference": "reference.patch"})
     line = steelyard("run", contract, "--agent", script(FIX), "--json").line
-    told = report(line)
-    (alert,), (intervention,) = told["alerts"], told["interventions"]
+    shown = report(line)
+    (alert,), (intervention,) = shown["alerts"], shown["interventions"]
     assert (alert["code"], alert["check"], alert["stage"]) == ("check_time", "slow", "acceptance")
     assert types_of(line, alert["events"]) == ["check.start", "check.run"]
     assert (intervention["action"], intervention["alert"]) == ("kill", alert["event"])
@@ -79,10 +79,10 @@ def test_a_check_that_its_time_limit_ended_is_an_intervention(
 
 def test_an_undisturbed_run_has_neither(author: Author, steelyard: Steelyard, script: Any) -> None:
     line = steelyard("run", author.write(), "--agent", script(FIX), "--json").line
-    told = report(line)
-    assert (told["alerts"], told["interventions"]) == ([], [])
+    shown = report(line)
+    assert (shown["alerts"], shown["interventions"]) == ([], [])
     (left,) = events(line, "stage.leave")
-    assert told["termination"] == {
+    assert shown["termination"] == {
         "code": "completed",
         "class": "completed",
         "rationale": "the agent finished",
@@ -95,38 +95,38 @@ def test_an_undisturbed_run_has_neither(author: Author, steelyard: Steelyard, sc
 def test_what_an_agent_did_inside_its_one_process_is_not_known(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
-    told = report(steelyard("run", author.write(), "--agent", script(FIX), "--json").line)
-    assert (told["counts"]["tool_calls"], told["counts"]["test_cycles"]) == (None, None)
-    assert told["counts"]["agent_processes"] == 1
-    assert (told["usage"]["tool_calls"], told["usage"]["test_cycles"]) == (None, None)
-    assert told["counts"]["requests"] == 0  # without a network nothing can be asked
-    assert (told["usage"]["tokens_in"], told["usage"]["tokens_out"]) == (0, 0)
-    assert (told["cost"]["usd"], told["cost"]["method"]) == (0.0, "no network")
+    shown = report(steelyard("run", author.write(), "--agent", script(FIX), "--json").line)
+    assert (shown["counts"]["tool_calls"], shown["counts"]["test_cycles"]) == (None, None)
+    assert shown["counts"]["agent_processes"] == 1
+    assert (shown["usage"]["tool_calls"], shown["usage"]["test_cycles"]) == (None, None)
+    assert shown["counts"]["requests"] == 0  # without a network nothing can be asked
+    assert (shown["usage"]["tokens_in"], shown["usage"]["tokens_out"]) == (0, 0)
+    assert (shown["cost"]["usd"], shown["cost"]["method"]) == (0.0, "no network")
 
 
 def test_requests_and_tokens_are_not_known_where_a_host_can_be_reached(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     environment = {"network": ["model.example:443"], "disk_mb": 64}
-    told = report(
+    shown = report(
         steelyard("run", author.write(environment=environment), "--agent", script(FIX), "--json").line
     )
-    assert told["counts"]["requests"] is None
-    assert (told["usage"]["tokens_in"], told["usage"]["tokens_out"]) == (None, None)
-    assert (told["cost"]["usd"], told["cost"]["method"]) == (None, None)
+    assert shown["counts"]["requests"] is None
+    assert (shown["usage"]["tokens_in"], shown["usage"]["tokens_out"]) == (None, None)
+    assert (shown["cost"]["usd"], shown["cost"]["method"]) == (None, None)
 
 
 def test_an_agent_without_a_process_did_nothing_that_could_be_missed(
     author: Author, steelyard: Steelyard
 ) -> None:
-    told = report(steelyard("run", author.write(), "--agent", "reference", "--json").line)
-    assert (told["counts"]["tool_calls"], told["counts"]["agent_processes"]) == ({}, 0)
-    assert told["usage"]["tool_calls"] == 0
+    shown = report(steelyard("run", author.write(), "--agent", "reference", "--json").line)
+    assert (shown["counts"]["tool_calls"], shown["counts"]["agent_processes"]) == ({}, 0)
+    assert shown["usage"]["tool_calls"] == 0
 
 
 def test_departures_from_the_protocol_are_listed(author: Author, steelyard: Steelyard, script: Any) -> None:
-    said = steelyard("run", author.write(bench="live"), "--agent", script(FIX), "--json")
-    protocol = report(said.line)["protocol"]
+    result = steelyard("run", author.write(bench="live"), "--agent", script(FIX), "--json")
+    protocol = report(result.line)["protocol"]
     found = {one["what"]: (one["planned"], one["observed"]) for one in protocol["deviations"]}
     assert found["framework"] == ("numpy", None)
     assert found["bench"] == ("fresh", "live")
@@ -146,7 +146,7 @@ def test_every_changed_path_is_in_an_event(author: Author, steelyard: Steelyard,
     assert sorted(set(paths) - {"many"}) == sorted(entry["path"] for entry in changed)
     assert {f"many/{number}" for number in range(1, count + 1)} <= set(paths)
     assert len(single) == SINGLE_ENTRIES
-    told = report(line)
-    assert told["counts"]["edits"] == count
-    assert len(told["changed_files"]) + told["changed_files_left_out"] == count
+    shown = report(line)
+    assert shown["counts"]["edits"] == count
+    assert len(shown["changed_files"]) + shown["changed_files_left_out"] == count
     assert steelyard("verify", line["run"]).code == 0

@@ -25,8 +25,8 @@ steelyard-stage test && sh check.sh && echo tested
 
 
 def steps(line: dict[str, Any]) -> list[tuple[str, str]]:
-    told = events(line, "stage.enter", "stage.leave")
-    return [(one["type"].partition(".")[2], one["payload"]["stage"]) for one in told]
+    shown = events(line, "stage.enter", "stage.leave")
+    return [(one["type"].partition(".")[2], one["payload"]["stage"]) for one in shown]
 
 
 def test_the_workspace_is_read_only_until_the_agent_asks_to_write(
@@ -36,8 +36,8 @@ def test_the_workspace_is_read_only_until_the_agent_asks_to_write(
     contract = author.write(environment=environment, policy=STAGES)
     line = steelyard("run", contract, "--agent", script(STAGED), "--json").line
     assert line["verdict"] == "pass", line
-    said = Path(line["folder"], "agent/stdout.txt").read_text()
-    assert said.splitlines()[-3:] == ["refused", "no such stage", "tested"]
+    result = Path(line["folder"], "agent/stdout.txt").read_text()
+    assert result.splitlines()[-3:] == ["refused", "no such stage", "tested"]
     in_order = [(word, stage) for stage in ("inspect", "write", "test") for word in ("enter", "leave")]
     assert steps(line) == in_order
     (alert,) = payloads(line, "monitor.alert")
@@ -84,16 +84,16 @@ def test_a_sandbox_without_the_switch_is_refused_before_anything_starts(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     contract = author.write(policy=STAGES)
-    said = steelyard("run", contract, "--agent", script(FIX), "--sandbox", "local", "--json")
-    assert said.code == 2
-    assert "requires enforced stages, and the local sandbox cannot" in said.out + said.err
+    result = steelyard("run", contract, "--agent", script(FIX), "--sandbox", "local", "--json")
+    assert result.code == 2
+    assert "requires enforced stages, and the local sandbox cannot" in result.out + result.err
 
 
 @pytest.mark.parametrize("stages", [[], ["write", "inspect"], ["write", "write"]])
 def test_stages_out_of_order_are_refused(author: Author, steelyard: Steelyard, stages: list[str]) -> None:
-    said = steelyard("check", author.write(policy={"stages": stages}))
-    assert said.code == 2
-    assert "in the order inspect, write, test" in said.out + said.err
+    result = steelyard("check", author.write(policy={"stages": stages}))
+    assert result.code == 2
+    assert "in the order inspect, write, test" in result.out + result.err
 
 
 def control(tmp_path: Path, mode: Any = "enforced") -> tuple[StageControl, EventLog, FakeSandbox]:

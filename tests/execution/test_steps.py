@@ -33,27 +33,29 @@ def stepped(author: Author, *steps: dict[str, Any], files: dict[str, str] | None
     return folder
 
 
-def told(line: dict[str, Any]) -> list[tuple[str, str, float | None]]:
+def step_rows(line: dict[str, Any]) -> list[tuple[str, str, float | None]]:
     return [(one["name"], one["outcome"], one["reward"]) for one in line["steps"]]
 
 
 def test_steps_build_on_one_another(author: Author, steelyard: Steelyard, script: Any) -> None:
-    said = steelyard("run", stepped(author), "--agent", script(WORKS), "--json")
-    assert (said.code, said.line["verdict"], said.line["reward"]) == (0, "pass", 1.0), said.out + said.err
-    assert told(said.line) == [("one", "pass", 1.0), ("two", "pass", 1.0)]
-    briefs = payloads(said.line, "brief")
+    result = steelyard("run", stepped(author), "--agent", script(WORKS), "--json")
+    assert (result.code, result.line["verdict"], result.line["reward"]) == (0, "pass", 1.0), (
+        result.out + result.err
+    )
+    assert step_rows(result.line) == [("one", "pass", 1.0), ("two", "pass", 1.0)]
+    briefs = payloads(result.line, "brief")
     assert [(one["role"], one["conversation"], one["index"], one["step"]) for one in briefs] == [
         ("user", 1, 0, "one"),
         ("user", 2, 0, "two"),
     ]
     changed = [
-        [entry["path"] for entry in json.loads(Path(said.line["folder"], name).read_text())["entries"]]
+        [entry["path"] for entry in json.loads(Path(result.line["folder"], name).read_text())["entries"]]
         for name in ("steps/one/change.json", "steps/two/change.json", "change.json")
     ]
     assert changed == [["one.txt"], ["one.txt", "two.txt"], ["one.txt", "two.txt"]]
-    assert [one["path"] for one in payloads(said.line, "workspace.change")] == ["one.txt", "two.txt"]
-    assert steelyard("verify", said.line["run"]).code == 0
-    shown = steelyard("show", said.line["run"]).out
+    assert [one["path"] for one in payloads(result.line, "workspace.change")] == ["one.txt", "two.txt"]
+    assert steelyard("verify", result.line["run"]).code == 0
+    shown = steelyard("show", result.line["run"]).out
     assert "step one" in shown
     assert "step two" in shown
 
@@ -62,7 +64,7 @@ def test_a_step_below_its_minimum_ends_the_sequence(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     line = steelyard("run", stepped(author), "--agent", script("echo second > two.txt\n"), "--json").line
-    assert told(line) == [("one", "fail", 0.0), ("two", "not_run", 0.0)]
+    assert step_rows(line) == [("one", "fail", 0.0), ("two", "not_run", 0.0)]
     assert (line["verdict"], line["acceptance"], line["reward"]) == ("fail", "failure", 0.0)
     assert line["steps"][1]["why"] == "not run: step one earned 0.00, needed 1.00"
     assert len(payloads(line, "brief")) == 1
@@ -74,7 +76,7 @@ def test_a_failed_step_may_be_followed_and_is_no_pass(
 ) -> None:
     contract = stepped(author, step("one", min_reward=0), step("two", checks=[ALONE]))
     line = steelyard("run", contract, "--agent", script("echo second > two.txt\n"), "--json").line
-    assert told(line) == [("one", "fail", 0.0), ("two", "pass", 1.0)]
+    assert step_rows(line) == [("one", "fail", 0.0), ("two", "pass", 1.0)]
     assert (line["verdict"], line["reward"]) == ("fail", 0.5)
 
 
@@ -88,7 +90,7 @@ def test_a_crashed_step_is_an_error_and_earns_nothing(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     line = steelyard("run", stepped(author), "--agent", script(f"{WORKS}exit 3\n"), "--json").line
-    assert told(line) == [("one", "error", 0.0), ("two", "not_run", 0.0)]
+    assert step_rows(line) == [("one", "error", 0.0), ("two", "not_run", 0.0)]
     assert (line["verdict"], line["acceptance"], line["reward"]) == ("fail", "failure", 0.0)
     assert (line["termination"], line["rationale"]) == ("agent_crash", "step one: exit code 3")
 
@@ -98,7 +100,7 @@ def test_a_last_step_that_crashes_is_not_averaged_away(
 ) -> None:
     agent = script(f'{WORKS}test "$STEELYARD_STEP" = one || exit 3\n')
     line = steelyard("run", stepped(author), "--agent", agent, "--json").line
-    assert told(line) == [("one", "pass", 1.0), ("two", "error", 0.0)]
+    assert step_rows(line) == [("one", "pass", 1.0), ("two", "error", 0.0)]
     assert (line["verdict"], line["reward"]) == ("fail", 0.5)
 
 
@@ -107,7 +109,7 @@ def test_a_step_that_runs_out_of_time_is_judged_and_the_last(
 ) -> None:
     contract = stepped(author, step("one", wall_s=10), step("two"))
     line = steelyard("run", contract, "--agent", script(f"{WORKS}sleep 600\n"), "--json").line
-    assert told(line) == [("one", "pass", 1.0), ("two", "not_run", 0.0)]
+    assert step_rows(line) == [("one", "pass", 1.0), ("two", "not_run", 0.0)]
     assert (line["termination"], line["verdict"], line["reward"]) == ("wall_time", "fail", 0.0)
     assert (line["patch_verdict"], line["patch_reward"]) == ("fail", 0.5)
 
@@ -120,7 +122,10 @@ def test_what_a_step_left_running_is_dead_before_its_checks_and_in_the_next(
     contract = stepped(author, step("one", min_reward=0), step("two", checks=[ALONE]))
     agent = script(f'{wait}if test "$STEELYARD_STEP" = two; then echo second > two.txt; exit; fi\n{late}')
     line = steelyard("run", contract, "--agent", agent, "--json").line
-    assert (line["termination"], told(line)) == ("completed", [("one", "fail", 0.0), ("two", "pass", 1.0)])
+    assert (line["termination"], step_rows(line)) == (
+        "completed",
+        [("one", "fail", 0.0), ("two", "pass", 1.0)],
+    )
 
 
 def test_what_a_step_left_ignored_or_in_its_home_is_there_in_the_next(
@@ -160,7 +165,7 @@ def test_the_reward_is_the_mean_of_what_the_verifiers_wrote(
     )
     agent = f"command:test {{step}} = one && echo {written} > reward.txt || echo 1.0 > reward.txt"
     line = steelyard("run", contract, "--agent", agent, "--json").line
-    assert (told(line), line["reward"]) == (steps, reward)
+    assert (step_rows(line), line["reward"]) == (steps, reward)
     assert line["verdict"] == {None: "error", 1.0: "pass"}.get(reward, "fail")
 
 
@@ -179,7 +184,7 @@ def test_each_step_may_have_its_own_reference(author: Author, steelyard: Steelya
     files = {"one.patch": patch("one.txt", "first"), "two.patch": patch("two.txt", "second")}
     steps = [step(name, reference=f"{name}.patch") for name in ("one", "two")]
     line = steelyard("run", stepped(author, *steps, files=files), "--agent", "reference", "--json").line
-    assert (line["verdict"], told(line)) == ("pass", [("one", "pass", 1.0), ("two", "pass", 1.0)])
+    assert (line["verdict"], step_rows(line)) == ("pass", [("one", "pass", 1.0), ("two", "pass", 1.0)])
     first = json.loads(Path(line["folder"], "steps/one/change.json").read_text())["entries"]
     assert [entry["path"] for entry in first] == ["one.txt"]
 
@@ -195,8 +200,8 @@ def test_references_of_steps_may_be_scripts(author: Author, steelyard: Steelyard
     files = {f"{name}/solve.sh": "cp /solution/data.txt $STEELYARD_STEP.txt\n" for name in names}
     files |= {f"{name}/data.txt": f"{text}\n" for name, text in names.items()}
     steps = [step(name, reference={"script": f"{name}/solve.sh"}) for name in names]
-    said = steelyard("run", stepped(author, *steps, files=files), "--agent", "reference", "--json")
-    assert said.line["verdict"] == "pass", said.out
+    result = steelyard("run", stepped(author, *steps, files=files), "--agent", "reference", "--json")
+    assert result.line["verdict"] == "pass", result.out
 
 
 def test_an_agent_that_does_nothing_passes_no_step(author: Author, steelyard: Steelyard) -> None:
@@ -207,8 +212,8 @@ def test_an_agent_that_does_nothing_passes_no_step(author: Author, steelyard: St
 def test_steps_continue_in_the_same_container(author: Author, steelyard: Steelyard, script: Any) -> None:
     contract = stepped(author, environment={**SMALL, "sandbox": "docker", "image": image().id})
     agent = script(f'test "$STEELYARD_STEP" = one && echo x > ~/memory\ncat ~/memory || exit 9\n{WORKS}')
-    said = steelyard("run", contract, "--agent", agent, "--json")
-    assert (said.line["verdict"], told(said.line)[1]) == ("pass", ("two", "pass", 1.0)), said.out
+    result = steelyard("run", contract, "--agent", agent, "--json")
+    assert (result.line["verdict"], step_rows(result.line)[1]) == ("pass", ("two", "pass", 1.0)), result.out
 
 
 # What comes with a step
@@ -236,9 +241,9 @@ def test_what_comes_with_a_step_is_there_and_no_change_of_the_agents(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     needs = "case $STEELYARD_STEP in one) test ! -e b.txt && test -f data/a.txt;; two) test -f b.txt;; esac || exit 1\n"
-    said = steelyard("run", bringing(author), "--agent", script(needs + WORKS), "--json")
-    assert (said.line["verdict"], said.line["reward"]) == ("pass", 1.0), said.out + said.err
-    folder = Path(said.line["folder"])
+    result = steelyard("run", bringing(author), "--agent", script(needs + WORKS), "--json")
+    assert (result.line["verdict"], result.line["reward"]) == ("pass", 1.0), result.out + result.err
+    folder = Path(result.line["folder"])
     changed = [entry["path"] for entry in json.loads((folder / "change.json").read_text())["entries"]]
     assert changed == ["one.txt", "two.txt"]
     assert json.loads((folder / "step_files.json").read_text())["kept"] == [
@@ -246,19 +251,19 @@ def test_what_comes_with_a_step_is_there_and_no_change_of_the_agents(
         "data/a.txt",
         "data/c.txt",
     ]
-    assert steelyard("verify", said.line["run"]).code == 0
+    assert steelyard("verify", result.line["run"]).code == 0
 
 
 def test_what_is_done_to_files_that_came_is_a_change_of_them(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     work = WORKS + "case $STEELYARD_STEP in two) echo B > b.txt; rm data/a.txt;; esac\n"
-    said = steelyard("run", bringing(author), "--agent", script(work), "--json")
-    assert told(said.line) == [("one", "pass", 1.0), ("two", "fail", 0.0)]
-    patch = (Path(said.line["folder"]) / "patch.diff").read_text()
+    result = steelyard("run", bringing(author), "--agent", script(work), "--json")
+    assert step_rows(result.line) == [("one", "pass", 1.0), ("two", "fail", 0.0)]
+    patch = (Path(result.line["folder"]) / "patch.diff").read_text()
     assert "-b\n+B\n" in patch
     assert "deleted file mode 100644" in patch
-    assert json.loads((Path(said.line["folder"]) / "step_files.json").read_text())["kept"] == ["data/c.txt"]
+    assert json.loads((Path(result.line["folder"]) / "step_files.json").read_text())["kept"] == ["data/c.txt"]
 
 
 PLANTED = {
@@ -277,8 +282,8 @@ def test_whatever_was_planted_where_a_file_comes_is_replaced(
     lenient = bringing(author)
     text = (lenient / "contract.yaml").read_text().replace(" && test ! -e b.txt", "")
     (lenient / "contract.yaml").write_text(text)
-    said = steelyard("run", lenient, "--agent", script(work), "--json")
-    assert said.line["verdict"] == "pass", said.out + said.err
+    result = steelyard("run", lenient, "--agent", script(work), "--json")
+    assert result.line["verdict"] == "pass", result.out + result.err
 
 
 SHUT = {
@@ -295,18 +300,18 @@ def test_who_shuts_out_what_comes_next_has_failed_that_step(
     contract = bringing(author)
     path = contract / "contract.yaml"
     path.write_text(path.read_text().replace(" && grep -qx a data/a.txt", ""))
-    said = steelyard("run", contract, "--agent", script(work), "--json")
-    assert told(said.line) == [("one", "pass", 1.0), ("two", "not_run", 0.0)], said.out + said.err
-    assert (said.line["status"], said.line["verdict"]) == ("scorable", "fail")
+    result = steelyard("run", contract, "--agent", script(work), "--json")
+    assert step_rows(result.line) == [("one", "pass", 1.0), ("two", "not_run", 0.0)], result.out + result.err
+    assert (result.line["status"], result.line["verdict"]) == ("scorable", "fail")
 
 
 def test_a_link_above_a_file_that_comes_misleads_only_the_agent(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     work = WORKS + "case $STEELYARD_STEP in one) mv data elsewhere; ln -s elsewhere data;; esac\n"
-    said = steelyard("run", bringing(author), "--agent", script(work), "--json")
-    assert said.line["steps"][1]["outcome"] == "pass", (
-        said.out + said.err
+    result = steelyard("run", bringing(author), "--agent", script(work), "--json")
+    assert result.line["steps"][1]["outcome"] == "pass", (
+        result.out + result.err
     )  # through the link, on the bench too
 
 
@@ -315,18 +320,18 @@ def test_a_step_waits_until_it_is_ready(author: Author, steelyard: Steelyard, sc
     contract = stepped(
         author, step("one"), step("two", ready=ready), step("three", ready={**ready, "cmd": "echo no; false"})
     )
-    said = steelyard("run", contract, "--agent", script(WORKS), "--json")
-    assert told(said.line) == [("one", "pass", 1.0), ("two", "pass", 1.0), ("three", "not_run", 0.0)]
-    assert "never ready: exit code 1: no" in said.out
+    result = steelyard("run", contract, "--agent", script(WORKS), "--json")
+    assert step_rows(result.line) == [("one", "pass", 1.0), ("two", "pass", 1.0), ("three", "not_run", 0.0)]
+    assert "never ready: exit code 1: no" in result.out
 
 
 def test_a_first_step_that_is_never_ready_is_the_contracts_fault(
     author: Author, steelyard: Steelyard
 ) -> None:
     contract = stepped(author, step("one", ready={"cmd": "false", "retries": 1}), step("two"))
-    said = steelyard("run", contract, "--agent", "noop")
-    assert said.code == 2
-    assert "steps[0].ready: never ready" in said.err
+    result = steelyard("run", contract, "--agent", "noop")
+    assert result.code == 2
+    assert "steps[0].ready: never ready" in result.err
 
 
 @pytest.mark.parametrize(
@@ -337,10 +342,10 @@ def test_a_first_step_that_is_never_ready_is_the_contracts_fault(
     ],
 )
 def test_what_cannot_come_with_a_step_is_refused_when_it_is_read(
-    author: Author, steelyard: Steelyard, files: dict[str, str], told: str
+    author: Author, steelyard: Steelyard, files: dict[str, str], step_rows: str
 ) -> None:
-    said = steelyard("check", stepped(author, step("one", files="given/x"), step("two"), files=files))
-    assert f"steps[0].files: given/x {told}" in said.out
+    result = steelyard("check", stepped(author, step("one", files="given/x"), step("two"), files=files))
+    assert f"steps[0].files: given/x {step_rows}" in result.out
 
 
 def test_what_comes_with_a_step_is_in_the_digest(author: Author, steelyard: Steelyard) -> None:

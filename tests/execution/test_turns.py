@@ -23,17 +23,17 @@ echo "answer $STEELYARD_TURN: $(head -n 1 ~/.steelyard-brief.md)"
 def test_every_message_and_answer_is_recorded_in_order(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
-    said = steelyard("run", author.write(turns=TURNS), "--agent", script(TALKING), "--json")
-    assert (said.code, said.line["verdict"], said.line["turns"]) == (0, "pass", 3), said.out
-    told = payloads(said.line, "brief", "agent.message")
-    assert [(one["role"], one["conversation"], one["index"]) for one in told] == [
+    result = steelyard("run", author.write(turns=TURNS), "--agent", script(TALKING), "--json")
+    assert (result.code, result.line["verdict"], result.line["turns"]) == (0, "pass", 3), result.out
+    text = payloads(result.line, "brief", "agent.message")
+    assert [(one["role"], one["conversation"], one["index"]) for one in text] == [
         *(("user", 1, 0), ("assistant", 1, 1), ("user", 1, 2)),
         *(("assistant", 1, 3), ("user", 1, 4), ("assistant", 1, 5)),
     ]
-    assert [one["text"] for one in told[::2]] == [f"Make add() add.\n{RULES}", *TURNS]
+    assert [one["text"] for one in text[::2]] == [f"Make add() add.\n{RULES}", *TURNS]
     answers = ["answer 1: Make add() add.\n", f"answer 2: {TURNS[0]}\n", f"answer 3: {TURNS[1]}\n"]
-    assert [one["prefix"] for one in told[1::2]] == answers
-    kept = [Path(said.line["folder"], one["pointer"]).read_text() for one in told[1::2]]
+    assert [one["prefix"] for one in text[1::2]] == answers
+    kept = [Path(result.line["folder"], one["pointer"]).read_text() for one in text[1::2]]
     assert kept == answers
 
 
@@ -48,8 +48,8 @@ def test_a_command_line_is_given_each_message_and_its_number(author: Author, ste
     line = steelyard(
         "run", author.write(turns=TURNS), "--agent", "command:echo {turn} {brief}", "--json"
     ).line
-    told = [one["prefix"] for one in payloads(line, "agent.message")]
-    assert told == [f"1 Make add() add.\n{RULES}\n", f"2 {TURNS[0]}\n", f"3 {TURNS[1]}\n"]
+    text = [one["prefix"] for one in payloads(line, "agent.message")]
+    assert text == [f"1 Make add() add.\n{RULES}\n", f"2 {TURNS[0]}\n", f"3 {TURNS[1]}\n"]
 
 
 def test_what_the_agent_left_running_lives_until_the_next_message(
@@ -94,9 +94,9 @@ def test_a_turn_that_uses_up_the_budget_ends_the_session(author: Author, steelya
 def test_an_agent_that_spoils_its_home_is_not_tried_again(
     author: Author, steelyard: Steelyard, script: Any, trap: str
 ) -> None:
-    said = steelyard("run", author.write(turns=TURNS[:1]), "--agent", script(f"{FIX}{trap}\n"), "--json")
-    assert said.line["status"] == "scorable", said.out
-    assert said.line["termination"] in {"completed", "agent_crash"}
+    result = steelyard("run", author.write(turns=TURNS[:1]), "--agent", script(f"{FIX}{trap}\n"), "--json")
+    assert result.line["status"] == "scorable", result.out
+    assert result.line["termination"] in {"completed", "agent_crash"}
 
 
 @pytest.mark.parametrize(("agent", "verdict"), [("reference", "pass"), ("noop", "fail")])

@@ -72,9 +72,9 @@ def test_an_altered_folder_is_built_again_and_reported(store: Cache, how: str) -
     assert store.build("kind", "key", builder) == folder
     assert builder.times == 2
     assert (folder / "tree/lib/77").read_text() == "content    77\n"
-    (told,) = rebuilt()[before:]
-    assert (told.kind, told.key) == ("kind", "key")
-    assert "kind/key in the cache was damaged" in str(told)
+    (shown,) = rebuilt()[before:]
+    assert (shown.kind, shown.key) == ("kind", "key")
+    assert "kind/key in the cache was damaged" in str(shown)
     assert list((store.root / "tmp").iterdir()) == []
 
 

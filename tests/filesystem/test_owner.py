@@ -18,13 +18,13 @@ def test_what_this_process_made_is_not_stale() -> None:
 
 
 def test_what_a_finished_process_made_is_stale() -> None:
-    told = subprocess.run(
+    shown = subprocess.run(
         [sys.executable, "-c", "from steelyard.filesystem.owner import owner_tag; print(owner_tag())"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert is_stale(told.stdout.strip())
+    assert is_stale(shown.stdout.strip())
 
 
 def test_what_was_made_before_the_last_boot_is_stale() -> None:

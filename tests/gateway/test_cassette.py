@@ -37,14 +37,14 @@ def replaying(rig: MakeRig, folder: Path) -> Rig:
 def talk(made: Rig, wire: str, *, stream: bool) -> list[Got]:
     """Two turns; the second says again what the model said first."""
     first = made.ask(wire, stream=stream)
-    said = "The first answer."
+    result = "The first answer."
     if wire == "generate":
-        turns = [("user", "hello"), ("model", said), ("user", "go on")]
+        turns = [("user", "hello"), ("model", result), ("user", "go on")]
         more: dict[str, Any] = {
             "contents": [{"role": role, "parts": [{"text": text}]} for role, text in turns]
         }
     else:
-        turns = [("user", "hello"), ("assistant", said), ("user", "go on")]
+        turns = [("user", "hello"), ("assistant", result), ("user", "go on")]
         messages = [{"role": role, "content": text} for role, text in turns]
         more = {"input" if wire == "responses" else "messages": messages}
     return [first, made.ask(wire, stream=stream, **more)]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from containers import in_docker
 
-from authoring import Author, Said, Steelyard, payloads
+from authoring import Author, CliResult, Steelyard, payloads
 from gateway_rig import AGENT, AGENT_KEY, FIXING
 from steelyard.gateway.scripted import ScriptedModel, environment, serving
 
@@ -19,7 +19,7 @@ from steelyard.gateway.scripted import ScriptedModel, environment, serving
 @contextmanager
 def run_with(
     steelyard: Steelyard, author: Author, script: Any, answers: Any, *words: str, **keys: Any
-) -> Iterator[tuple[Said, ScriptedModel]]:
+) -> Iterator[tuple[CliResult, ScriptedModel]]:
     model = ScriptedModel(answers)
     contract = author.write(**keys)
     agent = ("--agent", "mine=" + script(AGENT, "agent.py"), "--agent-provider", "anthropic")
@@ -42,9 +42,9 @@ def everything_in(folder: str) -> bytes:
 
 
 def test_an_agent_is_weighed_with_its_models(author: Author, steelyard: Steelyard, script: Any) -> None:
-    with run_with(steelyard, author, script, FIXING) as (said, model):
-        line = said.line
-    assert line["verdict"] == "pass", said
+    with run_with(steelyard, author, script, FIXING) as (result, model):
+        line = result.line
+    assert line["verdict"] == "pass", result
     billed = model.billed
     assert line["usage"] == {
         "tokens_in": billed.tokens_in,
@@ -72,17 +72,17 @@ def test_every_sandbox_reaches_the_gateway(
     kind: str, author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     place = {**LIMITS, **(in_docker() if kind == "docker" else {"sandbox": kind})}
-    with run_with(steelyard, author, script, FIXING, environment=place) as (said, model):
-        line = said.line
-    assert (line["verdict"], line["usage"]["tokens_in"]) == ("pass", model.billed.tokens_in), said
+    with run_with(steelyard, author, script, FIXING, environment=place) as (result, model):
+        line = result.line
+    assert (line["verdict"], line["usage"]["tokens_in"]) == ("pass", model.billed.tokens_in), result
 
 
 def test_a_run_that_reaches_its_token_cap_is_stopped(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     budget = {"wall_s": 60, "headroom": {"wall_s": 30}, "tokens": 2500}
-    with run_with(steelyard, author, script, FIXING, budget=budget) as (said, model):
-        line = said.line
+    with run_with(steelyard, author, script, FIXING, budget=budget) as (result, model):
+        line = result.line
     assert (line["verdict"], line["termination"], line["stopped_by"]) == (
         "fail",
         "token_cap",
@@ -99,8 +99,8 @@ def test_prices_of_the_operators_own_are_used_and_named(
 ) -> None:
     (tmp_path / "prices.csv").write_text("action_type,unit,unit_price,notes\nllm_request,token,0.001,each\n")
     words = ("--cost-model", str(tmp_path / "prices.csv"))
-    with run_with(steelyard, author, script, FIXING, *words) as (said, _):
-        line = said.line
+    with run_with(steelyard, author, script, FIXING, *words) as (result, _):
+        line = result.line
     assert own_cost(line) == {"usd": pytest.approx(3.15), "units": None, "method": "csv"}
     report = json.loads(Path(line["folder"], "report.json").read_text())
     assert report["cost"]["id"].startswith("sha256:")
@@ -109,8 +109,8 @@ def test_prices_of_the_operators_own_are_used_and_named(
 def test_a_key_that_the_upstream_refuses_makes_the_run_invalid(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
-    with run_with(steelyard, author, script, [{"status": 401, "body": "no"}]) as (said, _):
-        (line,) = said.lines  # no second attempt
+    with run_with(steelyard, author, script, [{"status": 401, "body": "no"}]) as (result, _):
+        (line,) = result.lines  # no second attempt
     assert (line["status"], line["termination"]) == ("invalid", "infrastructure")
     assert "refused the key in ANTHROPIC_API_KEY" in line["rationale"]
 
@@ -119,18 +119,18 @@ def test_a_missing_key_is_refused_before_anything_starts(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     agent = ("--agent", script(AGENT, "agent.py"), "--agent-provider", "anthropic")
-    said = steelyard("run", author.write(), *agent, env={"ANTHROPIC_API_KEY": ""})
-    assert said.code == 2
-    assert "set ANTHROPIC_API_KEY" in said.err
-    assert "Traceback" not in said.err
+    result = steelyard("run", author.write(), *agent, env={"ANTHROPIC_API_KEY": ""})
+    assert result.code == 2
+    assert "set ANTHROPIC_API_KEY" in result.err
+    assert "Traceback" not in result.err
 
 
 def test_a_recorded_run_replays_without_a_model_or_a_key(
     author: Author, steelyard: Steelyard, script: Any, tmp_path: Path
 ) -> None:
     tape = str(tmp_path / "tape")
-    with run_with(steelyard, author, script, FIXING, "--record", tape) as (said, _):
-        first = said.line
+    with run_with(steelyard, author, script, FIXING, "--record", tape) as (result, _):
+        first = result.line
     agent = ("--agent", "mine=" + script(AGENT, "agent.py"), "--agent-provider", "anthropic")
     env = {"ANTHROPIC_API_KEY": "", "STEELYARD_JUDGE": "off"}
     again = steelyard("run", author.folder, *agent, "--json", "--replay", tape, "--repeats", "2", env=env)
@@ -149,9 +149,9 @@ def test_under_a_privacy_policy_no_record_has_what_a_pattern_matches(
         "usage": {"tokens_in": 9, "tokens_out": 9},
     }
     words = ("--model-text", "redacted", "--redact", r"mail=[a-z]+@[a-z]+\.org")
-    with run_with(steelyard, author, script, answers, *words) as (said, _):
-        line = said.line
-    assert line["verdict"] == "pass", said
+    with run_with(steelyard, author, script, answers, *words) as (result, _):
+        line = result.line
+    assert line["verdict"] == "pass", result
     assert b"ann@work" not in everything_in(line["folder"])
     assert [one["redacted"]["count"] for one in payloads(line, "model.response")] == [0, 1]
     manifest = json.loads(Path(line["folder"], "manifest.json").read_text())
@@ -169,16 +169,16 @@ def test_under_a_privacy_policy_no_record_has_what_a_pattern_matches(
 def test_a_privacy_policy_that_contradicts_itself_is_refused(
     words: tuple[str, ...], why: str, author: Author, steelyard: Steelyard
 ) -> None:
-    said = steelyard(
+    result = steelyard(
         "run", author.write(), "--agent", "mine=command:true", "--agent-provider", "anthropic", *words
     )
-    assert (said.code, why in said.err) == (2, True), said
+    assert (result.code, why in result.err) == (2, True), result
 
 
 def test_options_of_models_without_an_agent_that_has_any_are_refused(
     author: Author, steelyard: Steelyard
 ) -> None:
-    said = steelyard("run", author.write(), "--agent", "noop", "--cost-model", "prices.csv")
-    assert said.code == 2
-    said = steelyard("run", author.folder, "--agent", "noop", "--upstream", "openai=http://127.0.0.1:1")
-    assert "--agent-provider" in said.err
+    result = steelyard("run", author.write(), "--agent", "noop", "--cost-model", "prices.csv")
+    assert result.code == 2
+    result = steelyard("run", author.folder, "--agent", "noop", "--upstream", "openai=http://127.0.0.1:1")
+    assert "--agent-provider" in result.err

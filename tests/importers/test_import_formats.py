@@ -449,8 +449,8 @@ def test_an_allow_list_without_hosts_reaches_nothing_and_says_so(task: Path) -> 
         ["b.example:443"],
         None,
     )
-    told = [note for note in harbor.convert(task, Options()).notes if "allowed_hosts" in note]
-    assert told == [NO_HOSTS.format("verifier")]
+    shown = [note for note in harbor.convert(task, Options()).notes if "allowed_hosts" in note]
+    assert shown == [NO_HOSTS.format("verifier")]
     assert NO_HOSTS.format("verifier") not in harbor.convert(task, Options(offline=True)).notes
 
 

@@ -225,8 +225,8 @@ def test_what_is_about_the_system_needs_docker(line: str) -> None:
         ("RUN <<EOF\nmake\n", 2, "never comes"),
     ],
 )
-def test_what_cannot_move_is_refused_with_its_line(text: str, line: int, said: str) -> None:
-    with pytest.raises(DockerfileError, match=re.escape(said)) as refused:
+def test_what_cannot_move_is_refused_with_its_line(text: str, line: int, result: str) -> None:
+    with pytest.raises(DockerfileError, match=re.escape(result)) as refused:
         parted(f"FROM debian\n{text}")
     assert refused.value.line == line
 

@@ -28,8 +28,8 @@ class Court:
         assert isinstance(panel, Panel)
         return replace(panel, retry_policy=self.retry_policy)
 
-    def judge(self, told: JudgeInput, *models: str) -> Judgement:
-        return judge_run(told, self.panel(*(models or ("claude-test",))))
+    def judge(self, shown: JudgeInput, *models: str) -> Judgement:
+        return judge_run(shown, self.panel(*(models or ("claude-test",))))
 
     @property
     def asked(self) -> list[str]:

@@ -75,8 +75,8 @@ def test_a_score_is_the_models(grade: Grades) -> None:
 
 def test_the_model_gets_rubric_brief_and_change(grade: Grades) -> None:
     _, here = grade([score(1)])
-    for told in ("> Has a nice comment.", "> Make x two.", "| +x = 2  # a nice comment"):
-        assert told in here.asked[0]
+    for shown in ("> Has a nice comment.", "> Make x two.", "| +x = 2  # a nice comment"):
+        assert shown in here.asked[0]
 
 
 def test_the_score_of_a_jury_is_the_mean(grade: Grades) -> None:
@@ -134,8 +134,8 @@ def test_a_case_of_touchstone_brings_its_rubric(tmp_path: Path) -> None:
     (tmp_path / "source" / "a.py").write_text("x = 1\n")
     (tmp_path / "graders").mkdir()
     (tmp_path / "graders" / "rubric.md").write_text("Reads well.")
-    told = {"id": "c", "task": {"prompt": "Mend it."}, "source": {"path": "./source"}, "graders": [RUBRIC]}
-    (tmp_path / "case.yaml").write_text(yaml.safe_dump(told))
+    shown = {"id": "c", "task": {"prompt": "Mend it."}, "source": {"path": "./source"}, "graders": [RUBRIC]}
+    (tmp_path / "case.yaml").write_text(yaml.safe_dump(shown))
     task = touchstone.convert(tmp_path, Options())
     assert task.contract["graders"] == [
         {"type": "model_judge", "weight": 1.0, "rubric": "graders/rubric.md", "model": "claude-opus-4-8"}
@@ -150,8 +150,8 @@ def test_a_run_is_scored_by_a_rubric_of_the_contract(
     contract = author.write(
         {"graders/rubric.md": "It is short and sweet."}, graders=[RUBRIC], pass_threshold=0.7
     )
-    said = steelyard("run", contract, "--agent", script(FIX), "--json", env=here.env)
-    assert (said.line["verdict"], said.line["score"]) == ("pass", 0.75)
+    result = steelyard("run", contract, "--agent", script(FIX), "--json", env=here.env)
+    assert (result.line["verdict"], result.line["score"]) == ("pass", 0.75)
     assert any("> It is short and sweet." in asked for asked in here.asked)
 
 
@@ -159,9 +159,9 @@ def test_an_unreadable_reply_fails_nothing_and_is_tagged(
     author: Author, steelyard: Steelyard, script: Callable[[str], str], court: Sits
 ) -> None:
     contract = author.write({"graders/rubric.md": "It is short."}, graders=[RUBRIC])
-    said = steelyard("run", contract, "--agent", script(FIX), "--json", env=court([GARBAGE]).env)
-    assert (said.code, said.line["verdict"], said.line["reward"]) == (0, "pass", 1.0)
-    assert (said.line["tags"], said.line["grades"][-1]["outcome"]) == (["evaluation_error"], "error")
+    result = steelyard("run", contract, "--agent", script(FIX), "--json", env=court([GARBAGE]).env)
+    assert (result.code, result.line["verdict"], result.line["reward"]) == (0, "pass", 1.0)
+    assert (result.line["tags"], result.line["grades"][-1]["outcome"]) == (["evaluation_error"], "error")
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_a_change_that_steers_or_addresses_the_model_gets_no_credit(  # noqa: PL
 def test_a_defect_is_no_way_around_a_score(court: Sits) -> None:
     """What cannot even be asked was provoked by somebody, and counts as read: the grade is an error, and earns nothing."""
     broken = Produced("a rubric", "a brief", None)  # type: ignore[arg-type]  # as a defect would have it
-    (said,) = score_output(broken, court([{"json": {"score": 1.0, "reasoning": "fine"}}]).panel("claude-a"))
-    assert (said.readable, said.answered, said.error.split(":")[0]) == (
+    (result,) = score_output(broken, court([{"json": {"score": 1.0, "reasoning": "fine"}}]).panel("claude-a"))
+    assert (result.readable, result.answered, result.error.split(":")[0]) == (
         False,
         True,
         "internal error in the judge",

@@ -39,12 +39,14 @@ def test_it_says_how_to_ask_it_and_writes_down_what_it_was_asked(tmp_path: Path)
 @pytest.mark.parametrize(
     "said", [[PASS, {"jsn": {}}], {"*": [{}]}, [], {"gpt-5.4": PASS}, [1], "PASS", {"gpt-5.4": []}]
 )
-def test_replies_that_say_nothing_are_refused_before_the_first_request(tmp_path: Path, said: object) -> None:
-    (tmp_path / "replies.json").write_text(json.dumps(said))
+def test_replies_that_say_nothing_are_refused_before_the_first_request(
+    tmp_path: Path, result: object
+) -> None:
+    (tmp_path / "replies.json").write_text(json.dumps(result))
     with pytest.raises(ValueError, match="repl"):
         read_script(tmp_path / "replies.json")
 
 
 def test_replies_may_be_written_for_each_model(tmp_path: Path) -> None:
-    (tmp_path / "replies.json").write_text(json.dumps(said := {"gpt-5.4": [FAIL], "*": [PASS]}))
-    assert read_script(tmp_path / "replies.json") == said
+    (tmp_path / "replies.json").write_text(json.dumps(result := {"gpt-5.4": [FAIL], "*": [PASS]}))
+    assert read_script(tmp_path / "replies.json") == result

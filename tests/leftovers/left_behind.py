@@ -53,10 +53,10 @@ def await_death(pids: list[int]) -> None:
 
 def portrait(pid: int) -> str:
     """What a process is and what it waits for."""
-    told = []
+    shown = []
     for name in ("stat", "wchan", "cmdline"):
         with suppress(OSError):
-            told.append(
+            shown.append(
                 Path(f"/proc/{pid}/{name}").read_bytes()[:300].replace(b"\0", b" ").decode(errors="replace")
             )
-    return " | ".join(told)
+    return " | ".join(shown)

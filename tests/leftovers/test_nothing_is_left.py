@@ -50,7 +50,7 @@ def controller(contract: Path, out: Path, cache: Path, *rest: object) -> Iterato
                 process.kill()
 
 
-def told(process: subprocess.Popen[str]) -> list[dict[str, object]]:
+def shown(process: subprocess.Popen[str]) -> list[dict[str, object]]:
     assert process.stdout is not None
     return [json.loads(line) for line in process.stdout]
 
@@ -58,15 +58,15 @@ def told(process: subprocess.Popen[str]) -> list[dict[str, object]]:
 def test_sixty_trials_in_a_row_leave_nothing(contract: Path, tmp_path: Path, own_cache: Path) -> None:
     mounted = mounts(tmp_path)
     with controller(contract, tmp_path / "runs", own_cache, 60, 1, "noop") as process:
-        said = told(process)
+        result = shown(process)
         assert process.wait() == 0
-        assert len(said) == 60
+        assert len(result) == 60
         assert groups_of(process.pid) == []
     # The first trial starts the launcher; after it a trial takes no descriptor and no thread for good.
-    assert {(one["descriptors"], one["threads"]) for one in said[2:]} == {
-        (said[2]["descriptors"], said[2]["threads"])
+    assert {(one["descriptors"], one["threads"]) for one in result[2:]} == {
+        (result[2]["descriptors"], result[2]["threads"])
     }
-    assert {one["runs"] for one in said} == {1}
+    assert {one["runs"] for one in result} == {1}
     assert mounts(tmp_path) == mounted
     assert temporary(own_cache) == []
 
@@ -74,10 +74,10 @@ def test_sixty_trials_in_a_row_leave_nothing(contract: Path, tmp_path: Path, own
 def test_sixteen_trials_at_once_leave_nothing(contract: Path, tmp_path: Path, own_cache: Path) -> None:
     mounted = mounts(tmp_path)
     with controller(contract, tmp_path / "runs", own_cache, 32, 16, "command:echo x > new") as process:
-        said = told(process)
+        result = shown(process)
         assert process.wait() == 0
         assert groups_of(process.pid) == []
-    assert [one["status"] for one in said] == ["scorable"] * 32
+    assert [one["status"] for one in result] == ["scorable"] * 32
     assert mounts(tmp_path) == mounted
     assert temporary(own_cache) == []
     assert all(run.state == "sealed" for run in find_runs(tmp_path / "runs"))

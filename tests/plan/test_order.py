@@ -120,20 +120,20 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str, why: str) 
 def test_a_forecast_has_an_interval_around_what_earlier_runs_took() -> None:
     slots = [Slot("main", "c0", "all", "a0", repeat) for repeat in range(1, 101)]
     history = History({("a0", "c0"): [Earlier(1.0, 3600.0), Earlier(3.0, 7200.0)]})
-    told = forecast(slots, history, {("a0", "c0"): Cap(5.0, 9000.0)}, jobs=10, seed=1)
-    usd = told["usd"]
+    shown = forecast(slots, history, {("a0", "c0"): Cap(5.0, 9000.0)}, jobs=10, seed=1)
+    usd = shown["usd"]
     assert 190 < usd["expected"] < 210
     assert usd["low"] < usd["expected"] < usd["high"] < usd["most"] == 500.0
-    assert 13 < told["hours"]["expected"] < 17
+    assert 13 < shown["hours"]["expected"] < 17
 
 
 def test_without_earlier_runs_only_the_caps_are_known() -> None:
     slots = [Slot("main", "c0", "all", "a0", 1)]
-    told = forecast(slots, History(), {("a0", "c0"): Cap(5.0, 3600.0)}, jobs=1, seed=1)
-    assert told["usd"] == {"expected": None, "low": None, "high": None, "most": 5.0}
+    shown = forecast(slots, History(), {("a0", "c0"): Cap(5.0, 3600.0)}, jobs=1, seed=1)
+    assert shown["usd"] == {"expected": None, "low": None, "high": None, "most": 5.0}
 
 
 def test_an_agent_that_reaches_no_model_costs_nothing() -> None:
     slots = [Slot("main", "c0", "all", "noop", 1)]
-    told = forecast(slots, History(), {("noop", "c0"): Cap(0.0, 3600.0)}, jobs=1, seed=1)
-    assert told["usd"]["high"] == 0.0
+    shown = forecast(slots, History(), {("noop", "c0"): Cap(0.0, 3600.0)}, jobs=1, seed=1)
+    assert shown["usd"]["high"] == 0.0

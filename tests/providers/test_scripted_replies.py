@@ -84,7 +84,7 @@ def turn_of(script: Any, wire: str, data: dict[str, Any]) -> int:
     return Script.of(script).choose("m", wire, data)[1].turn
 
 
-def said(*ids: str) -> list[dict[str, Any]]:
+def result(*ids: str) -> list[dict[str, Any]]:
     return [
         {"role": "assistant", "content": [{"type": "tool_use", "id": one, "name": "bash", "input": {}}]}
         for one in ids
@@ -95,9 +95,9 @@ def test_the_turn_follows_from_the_calls_that_were_made() -> None:
     first: dict[str, Any] = {"messages": [{"role": "user", "content": "fix"}], "tools": TOOLS["messages"]}
     assert turn_of(SCRIPT, "messages", first) == 0
     assert turn_of(SCRIPT, "messages", first) == 0  # a retry
-    assert turn_of(SCRIPT, "messages", {**first, "messages": said("toolu_sy_b0_t00_0")}) == 1
+    assert turn_of(SCRIPT, "messages", {**first, "messages": result("toolu_sy_b0_t00_0")}) == 1
     assert (
-        turn_of(SCRIPT, "messages", {**first, "messages": said("toolu_sy_b0_t00_0", "toolu_sy_b0_t01_0")})
+        turn_of(SCRIPT, "messages", {**first, "messages": result("toolu_sy_b0_t00_0", "toolu_sy_b0_t01_0")})
         == 2
     )
 

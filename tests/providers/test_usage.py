@@ -61,17 +61,17 @@ SAID: list[tuple[str, dict[str, Any], Usage]] = [
 
 @pytest.mark.parametrize(("wire", "said", "usage"), SAID)
 def test_input_has_cached_tokens_in_it_and_output_has_reasoning(
-    wire: str, said: dict[str, Any], usage: Usage
+    wire: str, result: dict[str, Any], usage: Usage
 ) -> None:
-    assert usage_of(wire, said) == usage
+    assert usage_of(wire, result) == usage
 
 
 @pytest.mark.parametrize("wire", ["messages", "chat", "responses", "generate"])
 @pytest.mark.parametrize(
     "said", [None, [], {}, {"input_tokens": -1}, {"prompt_tokens": "5"}, {"input_tokens": True}]
 )
-def test_what_is_no_count_is_not_known(wire: str, said: Any) -> None:
-    assert usage_of(wire, said) is None
+def test_what_is_no_count_is_not_known(wire: str, result: Any) -> None:
+    assert usage_of(wire, result) is None
 
 
 def test_the_last_event_of_a_stream_may_name_the_output_alone() -> None:

@@ -21,11 +21,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def told(folder: Path, said: bytes | None, width: int = 80) -> str:
+def shown(folder: Path, result: bytes | None, width: int = 80) -> str:
     file = folder / "agent/stdout.txt"
     file.unlink(missing_ok=True)
-    if said is not None:
-        file.write_bytes(said)
+    if result is not None:
+        file.write_bytes(result)
     console = Console(width=width, file=io.StringIO(), color_system=None)
     for line in agent_output(folder, console):
         console.print(line)
@@ -33,30 +33,30 @@ def told(folder: Path, said: bytes | None, width: int = 80) -> str:
 
 
 def test_who_said_nothing_has_no_heading(folder: Path) -> None:
-    assert [told(folder, said) for said in (None, b"", b" \n\n")] == ["", "", ""]
+    assert [shown(folder, result) for result in (None, b"", b" \n\n")] == ["", "", ""]
 
 
 def test_the_last_lines_are_shown_and_the_rest_is_named(folder: Path) -> None:
-    short = told(folder, b"One.\n\nTwo.\n")
+    short = shown(folder, b"One.\n\nTwo.\n")
     assert short == "\nagent output (agent/stdout.txt):\n| One.\n| \n| Two.\n"
-    lines = told(folder, b"".join(b"line %d\n" % number for number in range(30))).splitlines()
+    lines = shown(folder, b"".join(b"line %d\n" % number for number in range(30))).splitlines()
     assert lines[1] == "agent output (the end of agent/stdout.txt):"
     assert (lines[2], lines[-1], len(lines)) == ("| line 20", "| line 29", MOST_LINES + 2)
 
 
 def test_an_endless_line_is_cut(folder: Path) -> None:
-    assert MOST_CHARS <= told(folder, b"x" * 1_000_000).count("x") <= MOST_CHARS + 1  # the heading has one
+    assert MOST_CHARS <= shown(folder, b"x" * 1_000_000).count("x") <= MOST_CHARS + 1  # the heading has one
 
 
 def test_a_link_in_the_place_of_the_file_is_not_followed(folder: Path) -> None:
-    told(folder, None)
+    shown(folder, None)
     (folder / "agent/stdout.txt").symlink_to("/etc/passwd")
     assert list(agent_output(folder, Console(file=io.StringIO()))) == []
 
 
 @given(st.text(max_size=300), st.sampled_from([20, 60, 118]))
-def test_every_line_is_behind_a_bar_and_harmless(folder: Path, said: str, width: int) -> None:
-    text = told(folder, said.encode(errors="replace"), width)
+def test_every_line_is_behind_a_bar_and_harmless(folder: Path, result: str, width: int) -> None:
+    text = shown(folder, result.encode(errors="replace"), width)
     assert not any(char < " " and char != "\n" for char in text)
     assert "\u202e" not in text
     body = text.partition(":\n")[2]

@@ -42,10 +42,10 @@ def judge(*opinions: dict[str, Any], **keys: Any) -> dict[str, Any]:
             "agreement": 1.0, "scores": SCORES, "failure_mode": None, **keys}  # fmt: skip
 
 
-def card(told: dict[str, Any], width: int = 80, encoding: str = "utf-8") -> str:
+def card(shown: dict[str, Any], width: int = 80, encoding: str = "utf-8") -> str:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
     console = Console(width=width, file=file, color_system=None)
-    for line in judge_card(told, console):
+    for line in judge_card(shown, console):
         console.print(line)
     file.flush()
     file.seek(0)
@@ -54,8 +54,8 @@ def card(told: dict[str, Any], width: int = 80, encoding: str = "utf-8") -> str:
 
 def test_the_card_has_everything_in_the_order_of_the_rubric() -> None:
     fact = {"claim": "tests pass", "supported": False, "evidence": "checks"}
-    told = opinion(verdict="FAIL", failure_mode="false_claim", facts=[fact], reused=True)
-    text = card(judge(told, verdict="FAIL"), 118)
+    shown = opinion(verdict="FAIL", failure_mode="false_claim", facts=[fact], reused=True)
+    text = card(judge(shown, verdict="FAIL"), 118)
     assert (
         text.splitlines()
         == [
@@ -126,10 +126,10 @@ def test_why_of_a_judged_answer_is_the_judges_and_no_gate_has_a_column() -> None
 
 
 @given(st.text(max_size=400), st.sampled_from([20, 60, 80, 118]))
-def test_no_line_of_a_model_begins_where_ours_do(said: str, width: int) -> None:
-    fact = {"claim": said, "supported": True, "evidence": said}
-    voices = opinion(reasoning=said, facts=[fact]), opinion(error=said, model=said, reasoning="")
-    text = card(judge(*voices, why=said), width)
+def test_no_line_of_a_model_begins_where_ours_do(output: str, width: int) -> None:
+    fact = {"claim": output, "supported": True, "evidence": output}
+    voices = opinion(reasoning=output, facts=[fact]), opinion(error=output, model=output, reasoning="")
+    text = card(judge(*voices, why=output), width)
     assert not any(char < " " and char != "\n" for char in text)
     assert "\u202e" not in text
     lines = text.splitlines()
@@ -137,8 +137,8 @@ def test_no_line_of_a_model_begins_where_ours_do(said: str, width: int) -> None:
 
 
 def test_an_endless_reasoning_is_cut_and_says_so() -> None:
-    for said in ("word\n" * 5000, "word " * 50_000, "漢" * 50_000):
-        text = card(judge(opinion(reasoning=said)))
+    for output in ("word\n" * 5000, "word " * 50_000, "漢" * 50_000):
+        text = card(judge(opinion(reasoning=output)))
         assert len(text.splitlines()) <= MOST_LINES + 5
         assert "and more, in the grading" in text
         assert max(map(cell_len, text.splitlines())) <= 80
@@ -175,8 +175,8 @@ def test_the_reward_has_a_column_only_where_it_is_another_number() -> None:
         (judge(verdict="FAIL", steered=True), "FAIL"),
     ],
 )
-def test_a_judgement_in_a_word(told: Any, word: str) -> None:
-    assert judge_word(told).plain == word
+def test_a_judgement_in_a_word(shown: Any, word: str) -> None:
+    assert judge_word(shown).plain == word
 
 
 def test_three_gates_stand_side_by_side() -> None:
@@ -186,8 +186,8 @@ def test_three_gates_stand_side_by_side() -> None:
 
 def test_the_rate_of_the_judge_has_its_interval_and_leaves_out_what_it_did_not_say() -> None:
     rows = [
-        {**result(), "status": "scorable", "acceptance": "failure", "judge": told}
-        for told in (judge(), judge(verdict="FAIL"), judge(verdict="UNPARSEABLE"), None)
+        {**result(), "status": "scorable", "acceptance": "failure", "judge": shown}
+        for shown in (judge(), judge(verdict="FAIL"), judge(verdict="UNPARSEABLE"), None)
     ]
     (one,) = summarise(rows)
     assert (one.judged.successes, one.judged.trials) == (1, 2)

@@ -32,11 +32,11 @@ def test_errors_are_outside_the_rate_and_inside_its_bounds() -> None:
 
 def test_everything_undecided_has_no_rate() -> None:
     """Two checks that could not decide are not `0 of 2 [0%, 66%]`."""
-    said = printed(line("error"), line("error"))
-    assert "0 of 0" in said
-    assert "unknown" in said
-    assert "2 of 2" in said
-    assert "0% to 100%" in said
+    result = printed(line("error"), line("error"))
+    assert "0 of 0" in result
+    assert "unknown" in result
+    assert "2 of 2" in result
+    assert "0% to 100%" in result
 
 
 def test_invalid_and_ungraded_runs_have_their_own_columns() -> None:

@@ -76,8 +76,8 @@ def test_without_unicode_the_marks_are_plain() -> None:
         ("completed", "the agent finished", "adds: exit 1"),
     ],
 )
-def test_how_the_agent_ended_comes_first(code: str, rationale: str, told: str) -> None:
-    assert reason(result(termination=code, rationale=rationale)) == told
+def test_how_the_agent_ended_comes_first(code: str, rationale: str, shown: str) -> None:
+    assert reason(result(termination=code, rationale=rationale)) == shown
 
 
 def test_a_crashed_agents_last_words_are_quoted(tmp_path: Path) -> None:

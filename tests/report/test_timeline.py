@@ -9,10 +9,10 @@ from steelyard.evidence.trace.chain import GENESIS, Event
 from steelyard.report.trace.timeline import SHOWN_HEAD, SHOWN_TAIL, short_timeline, timeline, trace_line
 
 
-def made(*told: tuple[str, dict[str, Any]]) -> list[Event]:
+def made(*described: tuple[str, dict[str, Any]]) -> list[Event]:
     return [
         Event(seq, seq * 10**9, "", kind, "agent", payload, GENESIS, "")
-        for seq, (kind, payload) in enumerate(told, start=1)
+        for seq, (kind, payload) in enumerate(described, start=1)
     ]
 
 
@@ -20,8 +20,8 @@ def change(path: object, **sides: Any) -> tuple[str, dict[str, Any]]:
     return "workspace.change", {"path": path, "before": {"kind": "file"}, "after": {"kind": "file"}, **sides}
 
 
-def texts(*told: tuple[str, dict[str, Any]]) -> list[str]:
-    return [f"{row.label}: {row.text}" for row in timeline(made(*told))]
+def texts(*described: tuple[str, dict[str, Any]]) -> list[str]:
+    return [f"{row.label}: {row.text}" for row in timeline(made(*described))]
 
 
 def test_changes_that_follow_each_other_are_one_row() -> None:
@@ -51,15 +51,15 @@ def test_a_call_shows_its_command() -> None:
 
 
 def test_a_long_run_shows_its_beginning_and_its_end() -> None:
-    told = [("tool.call", {"argv": [str(number)]}) for number in range(100)]
-    head, left_out, tail = short_timeline(made(*told))
+    described = [("tool.call", {"argv": [str(number)]}) for number in range(100)]
+    head, left_out, tail = short_timeline(made(*described))
     assert (len(head), left_out, len(tail)) == (SHOWN_HEAD, 100 - SHOWN_HEAD - SHOWN_TAIL, SHOWN_TAIL)
     assert tail[-1].text == "other: 99"
 
 
 def test_nothing_of_an_agent_reaches_the_terminal_as_it_is() -> None:
     evil = "\x1b]0;owned\x07\u202e\nnext"
-    told = made(
+    described = made(
         ("tool.call", {"tool": evil, "argv": [evil]}),
         change({"b64": "G1szMW0="}),
         ("workspace.change", {"path": [evil], "before": evil}),
@@ -70,7 +70,7 @@ def test_nothing_of_an_agent_reaches_the_terminal_as_it_is() -> None:
         ("brief", {"index": 0, "step": evil, "text": evil}),
         ("sandbox.sample", {evil: evil}),
     )
-    lines = [trace_line(event) for event in told] + [row.line() for row in timeline(told)]
+    lines = [trace_line(event) for event in described] + [row.line() for row in timeline(described)]
     assert all(line.isprintable() for line in lines), lines
 
 
@@ -81,8 +81,8 @@ def test_show_prints_the_timeline_and_with_trace_every_event(
     shown = steelyard("show", line["run"]).out
     assert "change        add.sh (modified)" in shown
     assert "check         adds: pass" in shown
-    said = steelyard("show", line["run"], "--trace")
+    result = steelyard("show", line["run"], "--trace")
     events = steelyard("show", line["run"], "--trace", "--json").lines
-    assert len(said.out.splitlines()) == len(events) == events[-1]["seq"]
+    assert len(result.out.splitlines()) == len(events) == events[-1]["seq"]
     assert events[0]["type"] == "run.start"
     assert steelyard("show", "--trace").code == 2

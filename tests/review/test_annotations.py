@@ -38,10 +38,10 @@ def by(reviewer: str, judgment: Any = "pass", **more: Any) -> Annotation:
 
 
 def test_an_annotation_is_read_back_as_it_was_written(folder: RunFolder) -> None:
-    said = by("ada", "fail", reviewer_discipline="security", categories=["leak"], notes="line 3\nline 4")
-    review.annotate(folder.path, said, minutes=12.5)
+    result = by("ada", "fail", reviewer_discipline="security", categories=["leak"], notes="line 3\nline 4")
+    review.annotate(folder.path, result, minutes=12.5)
     (entry,) = review.annotations(folder.path)
-    assert (entry.annotation, entry.minutes, entry.number, entry.kind) == (said, 12.5, 1, "annotation")
+    assert (entry.annotation, entry.minutes, entry.number, entry.kind) == (result, 12.5, 1, "annotation")
     assert entry.grading == {"number": 1, "verdict": "pass", "reward": None}
 
 

@@ -49,14 +49,16 @@ def test_a_script_runs_in_the_shell_of_the_dockerfile() -> None:
 def test_a_here_document_of_a_command_is_the_shells(name: str) -> None:
     (line,) = rewritten(f"RUN cat <<{name} && \\\n  echo done\nx=$HOME\nEOF")
     assert run_of(line) == ["/bin/sh", "-c", f"cat <<{name} &&  echo done\nx=$HOME\nEOF\n"]
-    said = subprocess.run(run_of(line), check=True, capture_output=True, text=True, env={"HOME": "/h"}).stdout
-    assert said == ("x=/h\ndone\n" if name == "EOF" else "x=$HOME\ndone\n")
+    result = subprocess.run(
+        run_of(line), check=True, capture_output=True, text=True, env={"HOME": "/h"}
+    ).stdout
+    assert result == ("x=/h\ndone\n" if name == "EOF" else "x=$HOME\ndone\n")
 
 
 def test_a_script_with_its_own_interpreter_is_run_by_it() -> None:
     (line,) = rewritten("RUN <<EOF\n#!/usr/bin/env python3\nprint('from python')\nEOF")
-    said = subprocess.run(run_of(line), check=True, capture_output=True, text=True).stdout
-    assert said == "from python\n"
+    result = subprocess.run(run_of(line), check=True, capture_output=True, text=True).stdout
+    assert result == "from python\n"
 
 
 def test_leading_tabs_are_taken_off_where_the_author_says_so() -> None:
@@ -114,6 +116,6 @@ def test_an_optional_secret_is_not_there() -> None:
         ("COPY <<EOF /x\n$HOME\nEOF", "only BuildKit knows \\$HOME"),
     ],
 )
-def test_what_cannot_be_said_without_buildkit_is_refused_with_its_line(text: str, said: str) -> None:
-    with pytest.raises(NeedsBuildKitError, match=said):
+def test_what_cannot_be_said_without_buildkit_is_refused_with_its_line(text: str, result: str) -> None:
+    with pytest.raises(NeedsBuildKitError, match=result):
         rewritten(text)

@@ -30,8 +30,8 @@ NOISE = "".join(f"collecting package number {number} of many\n" for number in ra
     ],
 )
 def test_the_first_error_is_shown_before_the_end(line: str) -> None:
-    said = explain_failure("", f"{NOISE}{line}\n{NOISE}the end\n")
-    first, _, last = said.partition("\nlast lines:\n")
+    result = explain_failure("", f"{NOISE}{line}\n{NOISE}the end\n")
+    first, _, last = result.partition("\nlast lines:\n")
     assert first.splitlines()[:2] == ["first error:", line]
     assert last.endswith("the end")
     assert len(last) <= LAST_CHARS + 100
@@ -43,8 +43,8 @@ def test_words_about_errors_are_no_errors(line: str) -> None:
 
 
 def test_an_error_on_stderr_comes_before_one_on_stdout() -> None:
-    said = explain_failure(f"error: of stdout\n{NOISE}", f"error: of stderr\n{NOISE}")
-    assert said.splitlines()[1] == "error: of stderr"
+    result = explain_failure(f"error: of stdout\n{NOISE}", f"error: of stderr\n{NOISE}")
+    assert result.splitlines()[1] == "error: of stderr"
 
 
 def test_a_short_output_is_shown_whole() -> None:

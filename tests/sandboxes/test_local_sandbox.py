@@ -74,12 +74,12 @@ def test_a_timeout_kills_what_the_command_started(sandbox: LocalSandbox) -> None
 
 
 def test_a_killed_init_is_not_passed_over(sandbox: LocalSandbox) -> None:
-    told: list[bytes] = []
+    shown: list[bytes] = []
     line = "echo $$; sleep 0.2; kill -9 $PPID; exec sleep 4713"
-    assert sandbox.run(Command(("sh", "-c", line)), lambda _, data: told.append(data)).lost
+    assert sandbox.run(Command(("sh", "-c", line)), lambda _, data: shown.append(data)).lost
     with pytest.raises(InfraFault, match="may still be running"):
         sandbox.stop()
-    os.kill(int(b"".join(told)), signal.SIGKILL)  # the one that was left, by its own number
+    os.kill(int(b"".join(shown)), signal.SIGKILL)  # the one that was left, by its own number
     sandbox._exit_stats = ExitStats()  # nothing more to say when it is closed
 
 

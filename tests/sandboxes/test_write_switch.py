@@ -36,15 +36,15 @@ def test_a_running_process_meets_the_switch(start: Start, tree: Tree) -> None:
     """It keeps its working directory, so a mount over the workspace would not do."""
     sandbox = start(layers=(tree(kept="1"),), write_switch=True)
     line = "touch ~/up; until [ -e ~/go ]; do sleep 0.02; done; echo 2 > kept || echo refused"
-    said: list[str] = []
-    working = threading.Thread(target=lambda: said.append(sh(sandbox, line)))
+    result: list[str] = []
+    working = threading.Thread(target=lambda: result.append(sh(sandbox, line)))
     working.start()
     while "up" not in sh(sandbox, "ls ~"):
         time.sleep(0.02)
     assert sandbox.set_workspace_writable(writable=False)
     sh(sandbox, "touch ~/go")
     working.join()
-    assert "refused" in said[0]
+    assert "refused" in result[0]
 
 
 def test_an_open_file_keeps_the_workspace_writable(start: Start, tree: Tree) -> None:

@@ -217,5 +217,5 @@ def test_the_command_serves_on_a_socket(author: Author, tmp_path: Path, cache: P
 
 
 def test_another_address_than_loopback_needs_a_token(steelyard: Callable[..., Any], author: Author) -> None:
-    said = steelyard("serve", author.write(), "--host", "0.0.0.0")  # noqa: S104  # it is refused
-    assert (said.code, "STEELYARD_SERVE_TOKEN" in said.err) == (2, True)
+    result = steelyard("serve", author.write(), "--host", "0.0.0.0")  # noqa: S104  # it is refused
+    assert (result.code, "STEELYARD_SERVE_TOKEN" in result.err) == (2, True)

@@ -26,9 +26,9 @@ def test_a_replay_gives_the_same_change_and_the_same_verdict_each_time(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     line = steelyard("run", author.write(), "--agent", script(EDITS + FIX), "--json").line
-    said = steelyard("replay", line["run"], "--times", 2, "--json")
-    assert said.code == 0, said.out + said.err
-    first, second = said.lines
+    result = steelyard("replay", line["run"], "--times", 2, "--json")
+    assert result.code == 0, result.out + result.err
+    first, second = result.lines
     assert first["change"] == second["change"]
     assert first["change"]["same"]
     assert first["checks"] == [{"id": "adds", "recorded": "pass", "replayed": "pass"}]
@@ -52,8 +52,8 @@ def test_steps_are_replayed_one_by_one(author: Author, steelyard: Steelyard, scr
     work = "case $STEELYARD_STEP in first) touch one;; *) mv one two;; esac"
     line = steelyard("run", contract, "--agent", script(work), "--json").line
     assert line["verdict"] == "pass", line
-    said = steelyard("replay", line["run"], "--json")
-    assert (said.code, said.line["same"]) == (0, True), said.out
+    result = steelyard("replay", line["run"], "--json")
+    assert (result.code, result.line["same"]) == (0, True), result.out
 
 
 def test_a_large_file_that_is_gone_in_the_end_is_left_out(
@@ -79,9 +79,9 @@ def test_an_altered_record_is_not_replayed(author: Author, steelyard: Steelyard,
     line = steelyard("run", author.write(), "--agent", script(FIX), "--json").line
     log = Path(line["folder"], "events.jsonl")
     log.write_text(log.read_text().replace("add.sh", "bad.sh", 1))
-    said = steelyard("replay", line["run"])
-    assert said.code == 2
-    assert "its record was altered" in said.err
+    result = steelyard("replay", line["run"])
+    assert result.code == 2
+    assert "its record was altered" in result.err
 
 
 def test_a_missing_content_is_left_out_only_where_the_path_changes_again(tmp_path: Path) -> None:
@@ -101,5 +101,5 @@ def test_a_rename_is_a_removal_and_what_came_of_it(tmp_path: Path) -> None:
         )
         log.append("brief", "harness", {})
         log.append("workspace.changes", "harness", {"rows": [["d", None, "dir", None]]})
-    told = [(one.path, one.after is None, one.message) for one in read_mutations(folder)]
-    assert told == [("old", True, 0), ("new", False, 0), ("d", True, 1)]
+    shown = [(one.path, one.after is None, one.message) for one in read_mutations(folder)]
+    assert shown == [("old", True, 0), ("new", False, 0), ("d", True, 1)]

@@ -99,9 +99,9 @@ def test_a_tag_needs_its_source() -> None:
 
 
 def test_a_record_cannot_be_changed() -> None:
-    said = steelyard.Annotation(reviewer_id="a", timestamp=datetime.now(UTC), judgment="pass")
+    result = steelyard.Annotation(reviewer_id="a", timestamp=datetime.now(UTC), judgment="pass")
     with pytest.raises(ValidationError):
-        said.judgment = "fail"  # type: ignore[misc]
+        result.judgment = "fail"  # type: ignore[misc]
 
 
 def test_importing_steelyard_loads_no_model() -> None:

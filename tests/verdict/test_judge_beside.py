@@ -46,7 +46,7 @@ def jury(*verdicts: str) -> Judgement:
 
 
 judgements = st.lists(st.sampled_from(["PASS", "FAIL", "UNPARSEABLE"]), max_size=4).map(
-    lambda said: jury(*said)
+    lambda result: jury(*result)
 )
 many_grades = st.lists(st.builds(graded, st.sampled_from(OUTCOMES), required=st.booleans()), max_size=4)
 

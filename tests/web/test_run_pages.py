@@ -30,8 +30,8 @@ def test_a_run_is_read_from_its_verdict_to_its_evidence(
     """A run that passed, a judge that says FAIL, and an advisory scorer that failed."""
     contract = author.write(graders=[{"type": "max_files_changed", "limit": 9}])
     with judged_by(steelyard, FAIL) as judged:
-        said = judged("run", contract, "--agent", script(f"{FIX}echo I added it.\n"), "--json")
-    line = said.line
+        result = judged("run", contract, "--agent", script(f"{FIX}echo I added it.\n"), "--json")
+    line = result.line
     folder = Path(line["folder"])
     with viewing(folder.parent) as viewer:
         _check_tabs(viewer, line)
@@ -76,14 +76,14 @@ def _check_review(viewer: Viewer, run: str) -> None:
     assert wrong.status == 400
     assert "Not saved" in wrong.text
     assert "kept" in wrong.text
-    said = {
+    result = {
         "judgment": "fail",
         "by": "ada",
         "categories": "missing_test, style",
         "reason": "no test",
         "minutes": "2.5",
     }
-    saved = viewer.post(address, said)
+    saved = viewer.post(address, result)
     assert saved.status == 303
     page = viewer.ask(saved.headers["Location"]).text
     for part in (
@@ -125,9 +125,9 @@ def test_view_prints_its_address_and_serves_until_it_is_interrupted(tmp_path: Pa
 
 
 def test_view_of_no_folder_says_so(steelyard: Steelyard) -> None:
-    said = steelyard("view", "nowhere", "--no-browser")
-    assert said.code == 2
-    assert "nowhere is not a folder of runs" in said.err
+    result = steelyard("view", "nowhere", "--no-browser")
+    assert result.code == 2
+    assert "nowhere is not a folder of runs" in result.err
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ NONCE = "ab" * 16
 BEGIN = ["B", "v20.0.0", 1, 1, 0, 1, 0, ""]
 
 
-def told(*records: list[Any]) -> bytes:
+def encode_records(*records: list[Any]) -> bytes:
     return b"".join(f"{NONCE} {n} {json.dumps(one)}\n".encode() for n, one in enumerate(records))
 
 
@@ -30,7 +30,7 @@ def passing(n: int, name: str) -> list[list[Any]]:
 
 
 def test_a_whole_story_is_believed() -> None:
-    story = parse_story(NONCE, told(BEGIN, *passing(1, "adds"), ["Z", 1, 0]))
+    story = parse_story(NONCE, encode_records(BEGIN, *passing(1, "adds"), ["Z", 1, 0]))
     assert [one.id for one in results(story, "a.js")] == ["a.js::adds"]
     assert not story.problem
     assert not list(tampering(story))
@@ -38,32 +38,34 @@ def test_a_whole_story_is_believed() -> None:
 
 
 def test_a_line_without_the_nonce_is_a_problem() -> None:
-    assert parse_story(NONCE, told(BEGIN) + b'0 1 ["H"]\n').problem
+    assert parse_story(NONCE, encode_records(BEGIN) + b'0 1 ["H"]\n').problem
 
 
 def test_a_line_left_out_is_a_problem() -> None:
-    lines = told(BEGIN, *passing(1, "adds"), ["Z", 1, 0]).splitlines(keepends=True)
+    lines = encode_records(BEGIN, *passing(1, "adds"), ["Z", 1, 0]).splitlines(keepends=True)
     assert parse_story(NONCE, b"".join(lines[:2] + lines[3:])).problem
 
 
 def test_words_after_the_last_word_are_a_problem() -> None:
-    assert parse_story(NONCE, told(BEGIN, ["Z", 1, 0], *passing(1, "adds"))).problem
+    assert parse_story(NONCE, encode_records(BEGIN, ["Z", 1, 0], *passing(1, "adds"))).problem
 
 
 def test_a_test_that_was_registered_and_not_reported_is_named() -> None:
-    story = parse_story(NONCE, told(BEGIN, *passing(1, "adds"), ["P", 2, "adds", "", "adds", 0], ["Z", 1, 0]))
+    story = parse_story(
+        NONCE, encode_records(BEGIN, *passing(1, "adds"), ["P", 2, "adds", "", "adds", 0], ["Z", 1, 0])
+    )
     assert unfinished(story) == "adds"
 
 
 def test_a_test_that_was_not_heard_of_is_an_error_of_its_own() -> None:
-    story = parse_story(NONCE, told(BEGIN, ["P", 1, "adds", "", "sums > adds", 0]))
+    story = parse_story(NONCE, encode_records(BEGIN, ["P", 1, "adds", "", "sums > adds", 0]))
     assert unreported(story, "a.js") == [Result("a.js::sums > adds", "error", NEVER_RAN, "a.js")]
 
 
 def test_a_pass_whose_body_threw_is_tampering() -> None:
     records = passing(1, "adds")
     records[1] = ["W", 1, "threw"]
-    assert list(tampering(parse_story(NONCE, told(BEGIN, *records))))
+    assert list(tampering(parse_story(NONCE, encode_records(BEGIN, *records))))
 
 
 @pytest.mark.parametrize(
@@ -72,12 +74,12 @@ def test_a_pass_whose_body_threw_is_tampering() -> None:
 def test_a_failure_is_todo_only_for_a_test_that_was_registered_so(declared: list[int], outcome: str) -> None:
     registered = [["P", n, "adds", "", "adds", one] for n, one in enumerate(declared)]
     failed = ["E", "fail", 0, "adds", "todo", "", "", "no", "testCodeFailure"]
-    story = parse_story(NONCE, told(BEGIN, *registered, ["S", 0, "adds"], failed))
+    story = parse_story(NONCE, encode_records(BEGIN, *registered, ["S", 0, "adds"], failed))
     assert [one.outcome for one in results(story, "a.js")] == [outcome]
 
 
 def test_a_hook_that_failed_must_show() -> None:
-    assert list(tampering(parse_story(NONCE, told(BEGIN, *passing(1, "adds"), ["H"]))))
+    assert list(tampering(parse_story(NONCE, encode_records(BEGIN, *passing(1, "adds"), ["H"]))))
 
 
 @given(st.binary(max_size=200), st.lists(st.binary(max_size=40), max_size=5))
@@ -95,7 +97,7 @@ shapes = st.recursive(
 
 @given(st.lists(shapes, max_size=6))
 def test_any_json_is_read_without_a_crash(records: list[Any]) -> None:
-    story = parse_story(NONCE, told(*records))
+    story = parse_story(NONCE, encode_records(*records))
     results(story, "a.js")
     list(tampering(story))
     unfinished(story)

@@ -337,11 +337,11 @@ TAMPERING = {
 
 
 @pytest.mark.parametrize(("code", "said"), TAMPERING.values(), ids=TAMPERING)
-def test_hands_on_the_runner_are_seen(python_bench: PythonBench, code: str, said: str) -> None:
+def test_hands_on_the_runner_are_seen(python_bench: PythonBench, code: str, result: str) -> None:
     everything = "import gc\ngc.unfreeze()"  # else the garbage collector shows nothing of the runner
     ran = python_bench({"shop.py": f"{BUG}\n{everything}\n{code}\n", "test_x.py": TEST}, changed=SHOP)
     assert not is_a_pass(ran.reported)
-    assert any(said in one for one in (*ran.reported.tampering, *ran.reported.problems)), ran.reported
+    assert any(result in one for one in (*ran.reported.tampering, *ran.reported.problems)), ran.reported
 
 
 OLD_TAMPERING = {

@@ -38,9 +38,9 @@ def contract(author: Author, tmp_path: Path) -> Callable[..., Path]:
 def test_a_fix_passes_and_each_test_is_on_record(
     contract: Callable[..., Path], steelyard: Steelyard, script: Script
 ) -> None:
-    said = steelyard("run", contract(), "--agent", script(PYTHON_FIX), "--json")
-    assert said.line["verdict"] == "pass", said
-    assert said.line["assurance"]["runner"] == "reporter"
+    result = steelyard("run", contract(), "--agent", script(PYTHON_FIX), "--json")
+    assert result.line["verdict"] == "pass", result
+    assert result.line["assurance"]["runner"] == "reporter"
 
 
 def test_settings_in_a_changed_pyproject_do_not_choose_the_tests(
@@ -61,17 +61,17 @@ def test_an_interpreter_that_the_change_brings_is_never_asked(
     fake = (
         "mkdir -p venv/bin && printf '#!/bin/sh\\nexit 0\\n' > venv/bin/python && chmod +x venv/bin/python\n"
     )
-    said = steelyard(
+    result = steelyard(
         "run", contract("venv/bin/python -m pytest -q"), "--agent", script(fake + PYTHON_FIX), "--json"
     )
-    assert said.line["verdict"] == "fail"
-    assert "`venv/bin/python` comes from the change" in json.dumps(said.line)
+    assert result.line["verdict"] == "fail"
+    assert "`venv/bin/python` comes from the change" in json.dumps(result.line)
 
 
 def test_a_bench_without_pytest_is_the_contracts_trouble(
     contract: Callable[..., Path], steelyard: Steelyard, script: Script
 ) -> None:
-    said = steelyard("run", contract(setup=[]), "--agent", script(PYTHON_FIX), "--json")
-    (grade,) = [one for one in said.line["grades"] if one["name"] == "adds"]
+    result = steelyard("run", contract(setup=[]), "--agent", script(PYTHON_FIX), "--json")
+    (grade,) = [one for one in result.line["grades"] if one["name"] == "adds"]
     assert grade["outcome"] == "error"
     assert "pytest is not installed for `python3` on the bench" in grade["why"]

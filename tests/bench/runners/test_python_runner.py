@@ -471,9 +471,9 @@ def test_a_module_with_the_name_of_an_unloaded_package_changes_nothing(python_be
 def test_every_failure_is_reported_and_only_the_first_show_their_code(python_bench: PythonBench) -> None:
     test = "def test_{0}():\n    wanted = {0}\n    assert wanted == 'nothing'\n"
     ran = python_bench({"test_x.py": "\n".join(test.format(number) for number in range(30))})
-    told = ran.reported.results
-    assert [one.outcome for one in told] == ["failed"] * 30
-    assert told[29].detail == "AssertionError: assert 29 == 'nothing'"
+    described = ran.reported.results
+    assert [one.outcome for one in described] == ["failed"] * 30
+    assert described[29].detail == "AssertionError: assert 29 == 'nothing'"
     shown = ran.finished.stderr.text
     assert "wanted = 0\n" in shown
     assert "wanted = 29\n" not in shown

@@ -12,7 +12,7 @@ from steelyard.bench.suite.suite import Suite
 R = "/tmp/R"
 
 
-def told(command: str) -> str:
+def described(command: str) -> str:
     """The command with its report in /tmp/R."""
     runner = runner_for(Suite(command))
     step = last_step(command)
@@ -124,11 +124,11 @@ def test_what_is_not_plainly_a_known_tool_has_an_exit_code_only(command: str) ->
     ],
 )
 def test_a_tool_gets_the_path_of_its_report(command: str, expected: str) -> None:
-    assert told(command) == expected
+    assert described(command) == expected
 
 
 def test_cargo_compiles_before_it_may_use_unstable_options() -> None:
-    text = told("A=1 cargo test --lib -- --test-threads=1")
+    text = described("A=1 cargo test --lib -- --test-threads=1")
     first, second = text.split(" && RUSTC_BOOTSTRAP=1 ")
     assert first == "A=1 cargo test --lib --no-run"
     assert second.startswith("A=1 cargo test --no-fail-fast --config ")

@@ -46,7 +46,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunTool:
     return go
 
 
-def told(reported: Reported) -> dict[str, str]:
+def outcomes(reported: Reported) -> dict[str, str]:
     assert reported.channel == "report_file"
     assert reported.problems == ()
     return {one.id: one.outcome for one in reported.results}
@@ -56,7 +56,7 @@ def told(reported: Reported) -> dict[str, str]:
 def test_prove(run: RunTool) -> None:
     cart = "use Test::More tests => 2;\nok(1, 'adds');\nis(2 - 1, 2, 'removes');\n"
     other = "use Test::More tests => 1;\nok(1, 'adds');\n"
-    assert told(run("prove -r t", {"t/cart.t": cart, "t/deep/other.t": other})) == {
+    assert outcomes(run("prove -r t", {"t/cart.t": cart, "t/deep/other.t": other})) == {
         "t/cart.t::adds": "passed",
         "t/cart.t::removes": "failed",
         "t/deep/other.t::adds": "passed",
@@ -75,7 +75,7 @@ def test_ctest(run: RunTool) -> None:
     lists += "add_test(NAME adds COMMAND cart 0)\nadd_test(NAME removes COMMAND cart 1)\n"
     main = "#include <stdlib.h>\nint main(int c, char **v) { return c < 2 || atoi(v[1]); }\n"
     command = "cmake -B build && cmake --build build && ctest --test-dir build"
-    assert told(run(command, {"CMakeLists.txt": lists, "cart.c": main})) == {
+    assert outcomes(run(command, {"CMakeLists.txt": lists, "cart.c": main})) == {
         "adds": "passed",
         "removes": "failed",
     }
@@ -84,7 +84,7 @@ def test_ctest(run: RunTool) -> None:
 @needs("bats")
 def test_bats(run: RunTool) -> None:
     cart = '@test "adds" { [ $((1 + 1)) = 2 ]; }\n@test "removes" { [ $((2 - 1)) = 2 ]; }\n'
-    assert told(run("bats test", {"test/cart.bats": cart})) == {
+    assert outcomes(run("bats test", {"test/cart.bats": cart})) == {
         "cart.bats::adds": "passed",
         "cart.bats::removes": "failed",
     }
@@ -93,7 +93,7 @@ def test_bats(run: RunTool) -> None:
 @needs("rspec")
 def test_rspec(run: RunTool) -> None:
     cart = 'RSpec.describe "cart" do\n  it("adds") { expect(2).to eq(2) }\n  it("removes") { expect(1).to eq(2) }\nend\n'
-    assert told(run("rspec", {"spec/cart_spec.rb": cart})) == {
+    assert outcomes(run("rspec", {"spec/cart_spec.rb": cart})) == {
         "spec/cart_spec.rb::cart adds": "passed",
         "spec/cart_spec.rb::cart removes": "failed",
     }
@@ -104,7 +104,7 @@ def test_go(run: RunTool) -> None:
     cart = 'package cart\n\nimport "testing"\n\nfunc TestAdd(t *testing.T) {}\nfunc TestRemove(t *testing.T) { t.Fatal("no") }\n'
     files = {"go.mod": "module example.com/shop\n\ngo 1.19\n", "cart/cart_test.go": cart}
     env = {"GOCACHE": "/tmp/go-cache", "GOPATH": "/tmp/go", "GOFLAGS": "-mod=mod"}
-    assert told(run("go test ./...", files, env)) == {
+    assert outcomes(run("go test ./...", files, env)) == {
         "example.com/shop/cart::TestAdd": "passed",
         "example.com/shop/cart::TestRemove": "failed",
     }

@@ -73,8 +73,8 @@ def test_what_is_no_answer_is_refused(lie: bytes) -> None:
 
 
 @given(st.binary(max_size=200), st.integers(0, 5))
-def test_bytes_of_any_kind_never_end_the_thread_that_reads_them(said: bytes, number: int) -> None:
-    answer = answer_anew(said, number)
+def test_bytes_of_any_kind_never_end_the_thread_that_reads_them(result: bytes, number: int) -> None:
+    answer = answer_anew(result, number)
     assert answer is None or json.loads(answer)["id"] == number
 
 

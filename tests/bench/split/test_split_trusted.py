@@ -74,8 +74,8 @@ def made(*values: Any, args: tuple[Any, ...]) -> str:
     kinds = Kinds({"shop:Line": frozenset(["class"]), "shop:Line()": frozenset([HOLDS])})
     ask = {"op": "call", "of": {"module": "shop", "path": ["Line"]}, "args": list(args), "kwargs": []}
     fields = [f"f{n}" for n in range(len(values))]
-    told = {"kind": "dataclass", "class": ["shop", "Line"], "fields": fields, "values": list(values)}
-    return kinds.refusal("python", ask, {"$": "record", "v": told})
+    shown = {"kind": "dataclass", "class": ["shop", "Line"], "fields": fields, "values": list(values)}
+    return kinds.refusal("python", ask, {"$": "record", "v": shown})
 
 
 DECIMAL = {"$": "decimal", "v": "10.0"}

@@ -176,13 +176,13 @@ def test_what_is_derived_from_data_arrives_as_the_data() -> None:
 
 
 def test_a_record_equals_by_its_fields_and_never_by_its_own_word() -> None:
-    told = {"kind": "dataclass", "class": ["shop", "Line"], "fields": ["name", "count"], "values": ["a", 2]}
-    one = values.decode({"$": "record", "v": told}, lie)
-    other = values.decode({"$": "record", "v": {**told, "values": ["a", 3]}}, lie)
+    shown = {"kind": "dataclass", "class": ["shop", "Line"], "fields": ["name", "count"], "values": ["a", 2]}
+    one = values.decode({"$": "record", "v": shown}, lie)
+    other = values.decode({"$": "record", "v": {**shown, "values": ["a", 3]}}, lie)
     assert (one.name, one.count) == ("a", 2)
     assert one != other
     assert one != ("a", 2)
-    assert one == values.decode({"$": "record", "v": told}, lie)
+    assert one == values.decode({"$": "record", "v": shown}, lie)
 
 
 MALFORMED: dict[str, Any] = {

@@ -28,7 +28,7 @@ FILE = "tests/test_x.py"
 OUTCOMES = ["passed", "failed", "error", "skipped"]
 
 
-def told(*results: Result, channel: Channel = "reporter", runner: str = "pytest") -> Reported:
+def reported_results(*results: Result, channel: Channel = "reporter", runner: str = "pytest") -> Reported:
     return Reported(runner, channel, results)
 
 
@@ -38,7 +38,7 @@ def result(name: str, outcome: str = "passed", file: str = FILE, detail: str = "
 
 def expecting(*results: Result, reference: bool = True, **more: object) -> Expectation:
     fields = {"files": frozenset({FILE}), "has_reference": reference, **more}
-    return Expectation(told(*results), **fields)  # type: ignore[arg-type]  # by name
+    return Expectation(reported_results(*results), **fields)  # type: ignore[arg-type]  # by name
 
 
 def outcomes(reported: Reported) -> dict[str, str]:
@@ -57,33 +57,35 @@ results = st.lists(
 
 @given(there=results, reference=st.booleans())
 def test_a_run_like_the_trusted_one_stays_as_it_is(there: list[Result], *, reference: bool) -> None:
-    assert as_expected(told(*there), expecting(*there, reference=reference)) == told(*there)
+    assert as_expected(reported_results(*there), expecting(*there, reference=reference)) == reported_results(
+        *there
+    )
 
 
 def test_a_title_is_what_the_trusted_run_says() -> None:
     """Who takes the title of a failing test for a passing one would pass in its place."""
     there = [replace(result("test_a"), title="Adds."), result("test_b")]
     here = [replace(result("test_a", "failed"), title=""), replace(result("test_b"), title="Adds.")]
-    made = as_expected(told(*here), expecting(*there))
+    made = as_expected(reported_results(*here), expecting(*there))
     assert [one.title for one in made.results] == ["Adds.", ""]
 
 
 @given(results, results)
 def test_every_test_of_the_trusted_run_is_in_the_report(there: list[Result], here: list[Result]) -> None:
-    made = as_expected(told(*here), expecting(*there))
+    made = as_expected(reported_results(*here), expecting(*there))
     plain = {one.id for one in there if one.outcome != "skipped" and "[" not in one.id}
     assert plain <= {one.id for one in made.results}
 
 
 @given(results, results)
 def test_nothing_passes_that_was_not_reported_to_pass(there: list[Result], here: list[Result]) -> None:
-    made = as_expected(told(*here), expecting(*there))
+    made = as_expected(reported_results(*here), expecting(*there))
     assert set(made.passed) <= {one for one in here if one.outcome == "passed"}
 
 
 @given(results, results)
 def test_no_failure_is_lost(there: list[Result], here: list[Result]) -> None:
-    made = as_expected(told(*here), expecting(*there))
+    made = as_expected(reported_results(*here), expecting(*there))
     bad = {"failed", "error"}
     assert {one.id for one in here if one.outcome in bad} <= {
         one.id for one in made.results if one.outcome in bad
@@ -92,25 +94,29 @@ def test_no_failure_is_lost(there: list[Result], here: list[Result]) -> None:
 
 @given(results, results)
 def test_an_expected_report_is_a_fixed_point(there: list[Result], here: list[Result]) -> None:
-    made = as_expected(told(*here), expecting(*there))
+    made = as_expected(reported_results(*here), expecting(*there))
     assert as_expected(made, expecting(*there)) == made
 
 
 def test_a_test_that_vanished_has_failed() -> None:
-    made = as_expected(told(result("test_a")), expecting(result("test_a"), result("test_b", "failed")))
+    made = as_expected(
+        reported_results(result("test_a")), expecting(result("test_a"), result("test_b", "failed"))
+    )
     assert outcomes(made) == {"test_a": "passed", "test_b": "failed"}
     assert made.results[-1].detail == NOT_REPORTED
 
 
 def test_a_skip_of_its_own_making_is_a_failure() -> None:
-    made = as_expected(told(result("test_a", "skipped")), expecting(result("test_a")))
+    made = as_expected(reported_results(result("test_a", "skipped")), expecting(result("test_a")))
     assert outcomes(made) == {"test_a": "failed"}
     assert "not with the reference" in made.results[0].detail
 
 
 def test_what_the_trusted_tree_skips_may_be_skipped() -> None:
     skipped = result("test_windows", "skipped")
-    assert as_expected(told(skipped, result("test_a")), expecting(skipped, result("test_a"))).counts == {
+    assert as_expected(
+        reported_results(skipped, result("test_a")), expecting(skipped, result("test_a"))
+    ).counts == {
         "skipped": 1,
         "passed": 1,
     }
@@ -118,12 +124,12 @@ def test_what_the_trusted_tree_skips_may_be_skipped() -> None:
 
 def test_a_test_that_never_ran_there_may_be_skipped_but_not_left_out() -> None:
     there = [result("test_a", "error", detail=NEVER_RAN), result("test_b", "error", detail=NEVER_RAN)]
-    made = as_expected(told(result("test_a", "skipped")), expecting(*there))
+    made = as_expected(reported_results(result("test_a", "skipped")), expecting(*there))
     assert outcomes(made) == {"test_a": "skipped", "test_b": "failed"}
 
 
 def test_an_invented_test_is_not_one_of_the_suite() -> None:
-    made = as_expected(told(result("test_a"), result("test_fake")), expecting(result("test_a")))
+    made = as_expected(reported_results(result("test_a"), result("test_fake")), expecting(result("test_a")))
     assert outcomes(made) == {"test_a": "passed", "test_fake": "skipped"}
     assert made.results[1].detail == NOT_OF_THE_SUITE
 
@@ -131,7 +137,8 @@ def test_an_invented_test_is_not_one_of_the_suite() -> None:
 @pytest.mark.parametrize("wanted", ["test_new", f"{FILE}::test_new", "*", f"{FILE}::test_*"])
 def test_a_declared_id_makes_no_test_of_what_the_reference_does_not_have(wanted: str) -> None:
     made = as_expected(
-        told(result("test_a"), result("test_new")), expecting(result("test_a"), declared=(wanted,))
+        reported_results(result("test_a"), result("test_new")),
+        expecting(result("test_a"), declared=(wanted,)),
     )
     assert outcomes(made) == {"test_a": "passed", "test_new": "skipped"}
     assert [is_of_the_suite(one) for one in made.results] == [True, False]
@@ -141,13 +148,15 @@ def test_a_declared_id_makes_no_test_of_what_the_reference_does_not_have(wanted:
 def test_where_no_reference_knows_the_tests_a_declared_id_does(problems: tuple[str, ...]) -> None:
     expectation = expecting(result("test_a"), reference=bool(problems), declared=("test_new",))
     expectation = replace(expectation, trusted=replace(expectation.trusted, problems=problems))
-    made = as_expected(told(result("test_a"), result("test_new"), result("test_fake")), expectation)
+    made = as_expected(
+        reported_results(result("test_a"), result("test_new"), result("test_fake")), expectation
+    )
     assert outcomes(made) == {"test_a": "passed", "test_new": "passed", "test_fake": "skipped"}
 
 
 def test_a_wildcard_names_no_test() -> None:
     made = as_expected(
-        told(result("test_a"), result("test_new")),
+        reported_results(result("test_a"), result("test_new")),
         expecting(result("test_a"), reference=False, declared=("test_*",)),
     )
     assert outcomes(made) == {"test_a": "passed", "test_new": "skipped"}
@@ -173,8 +182,8 @@ def test_a_test_that_takes_the_name_of_one_that_failed_does_not_pass_for_it(
     """With the reference, it is no test of the suite; without, of all that may be meant none may fail."""
     other = Result("a.py::other", "passed")
     there = [replace(real, outcome="passed" if reference else "failed"), other] if seen else [other]
-    expectation = Expectation(told(*there), reference, declared=(wanted,))
-    made = as_expected(told(rival, real, other), expectation)
+    expectation = Expectation(reported_results(*there), reference, declared=(wanted,))
+    made = as_expected(reported_results(rival, real, other), expectation)
     if seen or not reference:
         assert not ask([wanted], made.results).everything
     assert rival.id not in {one.id for one in made.passed}
@@ -185,7 +194,9 @@ def test_a_test_that_takes_the_name_of_one_that_failed_does_not_pass_for_it(
 def test_an_honest_test_passes_under_each_of_those_names() -> None:
     for wanted, real, _ in RIVALS:
         passing = replace(real, outcome="passed")
-        made = as_expected(told(passing), Expectation(told(passing), True, declared=(wanted,)))
+        made = as_expected(
+            reported_results(passing), Expectation(reported_results(passing), True, declared=(wanted,))
+        )
         assert ask([wanted], made.results).everything
 
 
@@ -195,14 +206,16 @@ def test_invented_tests_do_not_lift_the_share(*, reference: bool) -> None:
     more = [result(f"test_{number}") for number in range(99)] + [
         result(f"test_p[x{number}]") for number in range(99)
     ]
-    made = as_expected(told(*suite, *more), expecting(*suite, reference=reference, declared=("*",)))
+    made = as_expected(
+        reported_results(*suite, *more), expecting(*suite, reference=reference, declared=("*",))
+    )
     assert ask(["*"], made.results).share == 1 / 3
     assert len(made.passed) == 1
 
 
 def test_invented_tests_in_a_file_that_the_snapshot_cannot_load_do_not_count() -> None:
     every = [result("test_a"), result("TestB::test_b", "failed"), result("D::test_d")]
-    made = as_expected(told(*every, result("TestMore::test_1")), not_loaded(declared=("*",)))
+    made = as_expected(reported_results(*every, result("TestMore::test_1")), not_loaded(declared=("*",)))
     assert outcomes(made)["test_1"] == "skipped"
     assert len(made.passed) == 2
 
@@ -211,22 +224,22 @@ def test_one_function_under_several_names_does_not_count() -> None:
     names = ["D.test_d", "x.D.test_d", "y.D.test_d"]
     every = [Result(f"tests.test_x.{name}", "passed", file=FILE) for name in names]
     expectation = not_loaded(written={FILE: written_tests(FILE, SOURCE, "unittest")})
-    assert not as_expected(told(*every, runner="unittest"), expectation).passed
-    assert as_expected(told(every[0], runner="unittest"), expectation).passed
+    assert not as_expected(reported_results(*every, runner="unittest"), expectation).passed
+    assert as_expected(reported_results(every[0], runner="unittest"), expectation).passed
 
 
 def test_parameters_may_differ_when_there_are_as_many() -> None:
     there = [result("test_p[eur]"), result("test_p[usd]")]
-    fewer = as_expected(told(result("test_p[EUR]")), expecting(*there))
+    fewer = as_expected(reported_results(result("test_p[EUR]")), expecting(*there))
     assert outcomes(fewer) == {"test_p[EUR]": "passed", "test_p[eur]": "failed", "test_p[usd]": "failed"}
-    as_many = told(*(result(f"test_p[{name}]") for name in ("EUR", "USD")))
+    as_many = reported_results(*(result(f"test_p[{name}]") for name in ("EUR", "USD")))
     assert as_expected(as_many, expecting(*there)) == as_many
 
 
 def test_what_is_more_than_the_suite_has_is_not_counted_and_does_no_harm() -> None:
     """The work offers more, and the suite makes tests of what it offers."""
     there = [result("test_p[eur]"), result("test_p[usd]")]
-    made = as_expected(told(*there, result("test_p[gbp]")), expecting(*there))
+    made = as_expected(reported_results(*there, result("test_p[gbp]")), expecting(*there))
     assert outcomes(made) == {"test_p[eur]": "passed", "test_p[usd]": "passed", "test_p[gbp]": "skipped"}
     assert ask([f"{FILE}::*"], made.results).everything
 
@@ -234,20 +247,23 @@ def test_what_is_more_than_the_suite_has_is_not_counted_and_does_no_harm() -> No
 def test_those_that_failed_take_the_places_first() -> None:
     there = [result("test_p[eur]"), result("test_p[usd]")]
     here = [result("test_p[EUR]"), result("test_p[USD]"), result("test_p[GBP]", "failed")]
-    made = as_expected(told(*here), expecting(*there))
+    made = as_expected(reported_results(*here), expecting(*there))
     assert outcomes(made) == {"test_p[EUR]": "passed", "test_p[USD]": "skipped", "test_p[GBP]": "failed"}
 
 
 def test_a_skip_that_calls_itself_no_test_of_the_suite_is_a_failure() -> None:
     skipped = result("test_a", "skipped", detail=NOT_OF_THE_SUITE)
-    assert outcomes(as_expected(told(skipped), expecting(result("test_a")))) == {"test_a": "failed"}
+    assert outcomes(as_expected(reported_results(skipped), expecting(result("test_a")))) == {
+        "test_a": "failed"
+    }
 
 
 def test_tests_in_files_of_the_candidate_are_not_expected() -> None:
     """A doctest in a module that the change rewrote."""
     module = result("work.total", file="work.py")
     made = as_expected(
-        told(result("test_a")), expecting(module, result("test_a"), changed=frozenset({"work.py"}))
+        reported_results(result("test_a")),
+        expecting(module, result("test_a"), changed=frozenset({"work.py"})),
     )
     assert outcomes(made) == {"test_a": "passed"}
 
@@ -255,7 +271,9 @@ def test_tests_in_files_of_the_candidate_are_not_expected() -> None:
 def test_what_the_trusted_run_tampers_with_is_not_the_changes_doing() -> None:
     expectation = expecting(result("test_a"))
     trusted = replace(expectation.trusted, tampering=("`builtins.print` was replaced",))
-    here = replace(told(result("test_a")), tampering=("`builtins.print` was replaced", "`x` was replaced"))
+    here = replace(
+        reported_results(result("test_a")), tampering=("`builtins.print` was replaced", "`x` was replaced")
+    )
     assert as_expected(here, replace(expectation, trusted=trusted)).tampering == ("`x` was replaced",)
 
 
@@ -269,7 +287,7 @@ def test_what_the_trusted_run_tampers_with_is_not_the_changes_doing() -> None:
 )
 def test_the_change_may_start_the_tests_where_the_reference_does(there: str, here: str, left: int) -> None:
     def by(name: str, *results: Result) -> Reported:
-        return replace(told(*results), problems=(STARTED_BY_THE_CHANGE + name,) if name else ())
+        return replace(reported_results(*results), problems=(STARTED_BY_THE_CHANGE + name,) if name else ())
 
     expectation = Expectation(by(there, result("test_a")), True)
     assert len(as_expected(by(here, result("test_a")), expectation).problems) == left
@@ -277,14 +295,14 @@ def test_the_change_may_start_the_tests_where_the_reference_does(there: str, her
 
 
 def test_results_of_a_weaker_runner_are_a_problem() -> None:
-    here = told(result("test_a"), channel="report_file")
+    here = reported_results(result("test_a"), channel="report_file")
     assert as_expected(here, expecting(result("test_a"))).problems == (OTHER_RUNNER,)
 
 
 def test_the_file_is_the_trusted_runs() -> None:
     there = Result("suite.Case.test_a", "passed", "", FILE)
     here = Result("suite.Case.test_a", "passed", "", "")
-    assert as_expected(told(here), expecting(there)).results == (there,)
+    assert as_expected(reported_results(here), expecting(there)).results == (there,)
 
 
 SOURCE = b"""import unittest
@@ -320,36 +338,36 @@ def not_loaded(**more: object) -> Expectation:
 
 
 def test_each_test_of_a_file_that_the_snapshot_cannot_load_must_be_reported() -> None:
-    made = as_expected(told(result("test_a"), result("TestB::test_b")), not_loaded())
+    made = as_expected(reported_results(result("test_a"), result("TestB::test_b")), not_loaded())
     assert made.results[-1] == result("D::test_d", "failed", detail=NOT_REPORTED)
     assert len(made.passed) == 2
 
 
 def test_a_skip_in_a_file_that_skips_nothing_is_a_failure() -> None:
     every = [result("test_a", "skipped"), result("TestB::test_b"), result("D::test_d")]
-    assert as_expected(told(*every), not_loaded()).counts["failed"] == 1
+    assert as_expected(reported_results(*every), not_loaded()).counts["failed"] == 1
     with_conftest = not_loaded(files=frozenset({FILE, "tests/conftest.py"}))
-    assert as_expected(told(*every), with_conftest).counts["failed"] == 0
+    assert as_expected(reported_results(*every), with_conftest).counts["failed"] == 0
 
 
 def test_nothing_to_go_by_changes_nothing() -> None:
     nothing = expecting(reference=False)
     assert nothing.says_nothing
-    assert as_expected(told(result("test_a")), nothing) == told(result("test_a"))
+    assert as_expected(reported_results(result("test_a")), nothing) == reported_results(result("test_a"))
 
 
 @pytest.mark.parametrize("reference", [True, False])
 def test_a_forged_report_file_lacks_the_suites_tests(*, reference: bool) -> None:
-    there = told(Result("a::adds", "passed"), Result("a::takes", "passed"), channel="report_file")
+    there = reported_results(Result("a::adds", "passed"), Result("a::takes", "passed"), channel="report_file")
     made = as_expected(
-        told(Result("x::fine", "passed"), channel="report_file"), Expectation(there, reference)
+        reported_results(Result("x::fine", "passed"), channel="report_file"), Expectation(there, reference)
     )
     assert made.counts["failed"] == 2
 
 
 def test_ports_in_names_of_a_build_tool_do_not_matter() -> None:
-    there = told(Result("a::port 4711", "passed"), channel="report_file")
-    here = told(Result("a::port 4712", "passed"), channel="report_file")
+    there = reported_results(Result("a::port 4711", "passed"), channel="report_file")
+    here = reported_results(Result("a::port 4712", "passed"), channel="report_file")
     assert as_expected(here, Expectation(there, True)) == here
 
 

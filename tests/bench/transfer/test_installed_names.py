@@ -14,7 +14,7 @@ from steelyard.bench.transfer.git_settings import (
 from steelyard.bench.transfer.names.installed import read_names
 from steelyard.bench.transfer.names.node_names import takes_a_name
 
-TOLD = """\
+INPUT = """\
 s /usr/lib/python3/dist-packages
 m yaml /usr/lib/python3/dist-packages
 m tests /usr/lib/python3/dist-packages
@@ -29,7 +29,7 @@ n @scope/x
 
 
 def test_what_is_installed_is_distinguished_from_the_snapshot() -> None:
-    found = read_names(TOLD, "/workspace", {"src/shop/__init__.py", "app/web.py"})
+    found = read_names(INPUT, "/workspace", {"src/shop/__init__.py", "app/web.py"})
     assert found.modules == {"yaml", "made", "google.protobuf"}
     assert found.packages == {"chai", "@scope/x"}
     assert found.roots == {"app"}

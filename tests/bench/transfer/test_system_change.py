@@ -328,8 +328,8 @@ def test_nothing_is_ever_laid_where_programs_look(parts: list[str], over: bool) 
 
 
 def test_what_an_image_lists_is_read() -> None:
-    told = "p cat\np ls\nd /usr/bin\nd /opt/real/bin\ni /opt/real/bin/python3\ni \nl /opt/uv/uv\nl /data/run.sh\nl /usr/bin/x\nk include x\nk /opt/so\nx /opt/conda\nh /root\nh /\ns /srv/lib\nnoise\n"
-    assert installed(told, ("usr/bin", "opt/x/bin")) == Installed(
+    shown = "p cat\np ls\nd /usr/bin\nd /opt/real/bin\ni /opt/real/bin/python3\ni \nl /opt/uv/uv\nl /data/run.sh\nl /usr/bin/x\nk include x\nk /opt/so\nx /opt/conda\nh /root\nh /\ns /srv/lib\nnoise\n"
+    assert installed(shown, ("usr/bin", "opt/x/bin")) == Installed(
         path=("usr/bin", "opt/x/bin", "opt/real/bin"),
         programs=frozenset({"cat", "ls"}),
         needed=("opt/real", "opt/so"),

@@ -68,10 +68,10 @@ class Bench:
     def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, ExitStats]:
         self.runs.append(instead or {})
         before, now = functions(self.text), functions((instead or {}).get(FILE, self.text))
-        told = {name: self.behaves(name, now[name] != before[name], len(self.runs)) for name in before}
+        shown = {name: self.behaves(name, now[name] != before[name], len(self.runs)) for name in before}
         results = [
             result(name, outcome, NEVER_RAN if outcome == "error" else "")
-            for name, outcome in told.items()
+            for name, outcome in shown.items()
             if outcome
         ]
         return Ran(self.finished, Reported("pytest", "reporter", tuple(results), self.problems)), ExitStats()

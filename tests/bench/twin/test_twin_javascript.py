@@ -99,10 +99,10 @@ CASES = "const CASES = [[1, 2], [2, 3]];\n"
 def said_by_node(path: Path, source: bytes) -> dict[str, str]:
     """The title of each test -> ok or not ok."""
     path.write_bytes(source)
-    told = subprocess.run(["node", "--test-reporter=tap", path], capture_output=True, text=True, check=False)
+    shown = subprocess.run(["node", "--test-reporter=tap", path], capture_output=True, text=True, check=False)
     return {
         line.partition(" - ")[2]: line.partition(" - ")[0].rstrip("0123456789 ")
-        for line in told.stdout.splitlines()
+        for line in shown.stdout.splitlines()
         if line.startswith(("ok", "not ok"))
     }
 
@@ -117,8 +117,8 @@ def test_every_certain_change_makes_a_passing_test_fail(tmp_path: Path) -> None:
         made = twin_javascript((HEAD + text).encode(), "a.test.js", bytes([number]))
         assert made is not None
         assert {key for key, certain in made.changed.items() if certain} >= top
-        said = said_by_node(tmp_path / f"twin{number}.test.js", made.source)
-        assert said == dict.fromkeys(top, "not ok"), made.source
+        result = said_by_node(tmp_path / f"twin{number}.test.js", made.source)
+        assert result == dict.fromkeys(top, "not ok"), made.source
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")

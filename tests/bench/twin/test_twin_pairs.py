@@ -63,8 +63,8 @@ class TestHeir(TestBase):
 def results(*names: str, outcomes: str = "", file: str = FILE) -> list[Result]:
     """One for each name, passed unless a letter says that it failed."""
     ends: dict[str, ResultOutcome] = {"p": "passed", "f": "failed"}
-    told = outcomes or "p" * len(names)
-    return [Result(f"{file}::{name}", ends[how], file=file) for name, how in zip(names, told, strict=True)]
+    shown = outcomes or "p" * len(names)
+    return [Result(f"{file}::{name}", ends[how], file=file) for name, how in zip(names, shown, strict=True)]
 
 
 def partners(real: list[Result], twin: list[Result], *words: tuple[str, str]) -> dict[str, str]:
@@ -75,7 +75,7 @@ def partners(real: list[Result], twin: list[Result], *words: tuple[str, str]) ->
 def collected(folder: Path, source: bytes) -> list[str]:
     folder.mkdir()
     (folder / "test_x.py").write_bytes(source)
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "test_x.py"],
         cwd=folder,
         env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
@@ -83,7 +83,7 @@ def collected(folder: Path, source: bytes) -> list[str]:
         check=True,
         text=True,
     )
-    return [line.partition("::")[2] for line in said.stdout.split("\n") if "::" in line]
+    return [line.partition("::")[2] for line in result.stdout.split("\n") if "::" in line]
 
 
 def test_each_row_is_paired_with_its_own_twin_in_whatever_order_pytest_ran_them(tmp_path: Path) -> None:

@@ -138,14 +138,14 @@ SYSTEM = {"sandbox": "docker", "scope": "system", "image": f"sha256:{'0' * 64}"}
     ],
 )
 def test_options_that_a_verifier_container_cannot_have_are_refused(
-    author: Author, steelyard: Steelyard, options: dict[str, Any], told: str
+    author: Author, steelyard: Steelyard, options: dict[str, Any], shown: str
 ) -> None:
     check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", **options}
     contract = author.write({"tests/test.sh": "true\n"}, oracle={"checks": [check]}, environment=SYSTEM)
     data = yaml.safe_load((contract / "contract.yaml").read_text())
     del data["repository"]
     (contract / "contract.yaml").write_text(yaml.safe_dump(data))
-    assert told in steelyard("check", contract).out
+    assert shown in steelyard("check", contract).out
 
 
 @pytest.mark.parametrize("options", [{"user": "ann"}, {"separate": {}}])

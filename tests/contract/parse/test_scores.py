@@ -63,7 +63,7 @@ def test_keys_that_do_not_fit_together_are_refused(
     with pytest.raises(ContractFault) as caught:
         load_contract(writer.folder, CATALOGUE, writer.store)
     found = [(one.field, one.message) for one in caught.value.problems]
-    assert any(name == field and message in said for name, said in found), found
+    assert any(name == field and message in result for name, result in found), found
 
 
 @pytest.mark.parametrize(

@@ -86,12 +86,12 @@ def clean(keys: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("keys", "field", "said"), MISTAKES, ids=[f"{row[1]}:{row[2]}" for row in MISTAKES])
 def test_what_does_not_fit_together_is_reported(
-    writer: Writer, keys: dict[str, Any], field: str, said: str
+    writer: Writer, keys: dict[str, Any], field: str, result: str
 ) -> None:
     writer.write(**clean(keys))
     problem = writer.problem()
     assert problem.field == field
-    assert said in problem.message
+    assert result in problem.message
 
 
 def test_a_fault_in_a_step_is_reported_with_its_line(writer: Writer) -> None:
@@ -176,9 +176,9 @@ def test_a_later_message_with_the_solution_in_it_is_reported(writer: Writer) -> 
 
 def test_a_question_that_only_a_judge_decides_is_reported(writer: Writer) -> None:
     writer.write(**QUESTION)
-    (told,) = writer.warnings()
+    (shown,) = writer.warnings()
     assert (
-        told
+        shown
         == "workspace: only a judge grades the answer, so every run is ungraded unless a model key is set"
     )
 

@@ -178,10 +178,10 @@ def test_what_is_written_as_yaml_is_read_back(data: dict[str, Any], flow: bool) 
     | st.text("[]{}:,-&*a1 \n\"'|>!?", max_size=80).map(str.encode)
 )
 def test_any_bytes_are_read_or_refused_in_one_sentence(raw: bytes) -> None:
-    said = "c"
+    result = "c"
     try:
         assert isinstance(parse_yaml(raw, "c").data, dict)
     except ContractFault as fault:
-        said = str(fault)
-    assert said.startswith("c")
-    assert "\n" not in said
+        result = str(fault)
+    assert result.startswith("c")
+    assert "\n" not in result

@@ -386,8 +386,8 @@ def test_a_mapping_of_no_submodule_is_refused(repository: Git, store: Cache, tmp
 def test_a_submodule_without_its_commit_is_refused(repository: Git, store: Cache, tmp_path: Path) -> None:
     commit, _, pinned = with_submodule(repository, tmp_path)
     mapping = {"deps/inner": str(repository.folder)}
-    said = refused(repository, commit, store, submodules=mapping)
-    assert f"repository.submodules.deps/inner: the repository has no commit {pinned}" in said
+    result = refused(repository, commit, store, submodules=mapping)
+    assert f"repository.submodules.deps/inner: the repository has no commit {pinned}" in result
 
 
 def wrong(snapshot: Snapshot) -> str | None:

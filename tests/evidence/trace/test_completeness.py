@@ -15,11 +15,11 @@ from steelyard.filesystem.tree import Entry
 
 FILE = Entry("file", "644", 1, "a" * 64)
 LIVE = {"observed": "live", "renamed_from": None, "before": None, "after": FILE.to_json()}
-Told = tuple[str, dict[str, Any]]
+EventOf = tuple[str, dict[str, Any]]
 
 
 def missing(
-    tmp_path: Path, events: list[Told], entries: tuple[ChangeEntry, ...] = (), **agent: Any
+    tmp_path: Path, events: list[EventOf], entries: tuple[ChangeEntry, ...] = (), **agent: Any
 ) -> dict[str, Any]:
     folder = RunFolder.create(tmp_path, "run")
     folder.write_json("manifest.json", {"agent": {"in_sandbox": True, **agent}, "workspace": "code"})
@@ -36,7 +36,7 @@ CHECK = ("check.start", {"id": "unit"})
 ADDED = (ChangeEntry("a", None, FILE),)
 ALERT = ("monitor.alert", {"code": "wall_time"})
 
-COMPLETE: list[tuple[list[Told], tuple[ChangeEntry, ...]]] = [
+COMPLETE: list[tuple[list[EventOf], tuple[ChangeEntry, ...]]] = [
     ([CHECK, ("check.end", {"id": "unit"})], ()),
     ([("tool.call", {"id": "x"}), ("tool.result", {"id": "x"})], ()),
     ([("tool.call", {"whole_agent": True}), ("tool.call", {"id": "x"}), ("tool.result", {"id": "x"}),
@@ -50,7 +50,7 @@ COMPLETE: list[tuple[list[Told], tuple[ChangeEntry, ...]]] = [
     ([("intervention", {"action": "terminate", "alert": None})], ()),
     ([ALERT, ("intervention", {"action": "pause", "alert": 2}), ("operator.decision", {"alert": 2})], ()),
 ]  # fmt: skip
-INCOMPLETE: list[tuple[list[Told], tuple[ChangeEntry, ...], dict[str, list[str]]]] = [
+INCOMPLETE: list[tuple[list[EventOf], tuple[ChangeEntry, ...], dict[str, list[str]]]] = [
     ([CHECK], (), {"acceptance": ["event 2: check unit has no end"]}),
     ([("tool.call", {"id": "x", "kind": "read"}), ("tool.result", {"id": "y"})], (),
      {"tool_calls": ["event 2: read has no result"]}),
@@ -68,18 +68,18 @@ INCOMPLETE: list[tuple[list[Told], tuple[ChangeEntry, ...], dict[str, list[str]]
 
 @pytest.mark.parametrize(("events", "entries"), COMPLETE)
 def test_a_trace_with_both_halves_is_complete(
-    tmp_path: Path, events: list[Told], entries: tuple[ChangeEntry, ...]
+    tmp_path: Path, events: list[EventOf], entries: tuple[ChangeEntry, ...]
 ) -> None:
     assert missing(tmp_path, events, entries) == {}
 
 
 @pytest.mark.parametrize(("events", "entries", "named"), INCOMPLETE)
 def test_a_missing_half_is_named(
-    tmp_path: Path, events: list[Told], entries: tuple[ChangeEntry, ...], named: dict[str, list[str]]
+    tmp_path: Path, events: list[EventOf], entries: tuple[ChangeEntry, ...], named: dict[str, list[str]]
 ) -> None:
     assert missing(tmp_path, events, entries) == named
 
 
 def test_a_change_that_was_handed_over_needs_no_live_event(tmp_path: Path) -> None:
-    told = [("workspace.change", {"path": "a", **LIVE, "observed": "capture"})]
-    assert missing(tmp_path, told, ADDED, in_sandbox=False) == {}
+    shown = [("workspace.change", {"path": "a", **LIVE, "observed": "capture"})]
+    assert missing(tmp_path, shown, ADDED, in_sandbox=False) == {}

@@ -368,8 +368,8 @@ def test_a_subscriber_that_fails_is_recorded_and_gets_no_further_event(tmp_path:
         log.append("tool.result", "agent", {})
     assert calls == [1]
     assert seen == ["tool.call", "subscriber.error", "tool.result"]
-    told = list(read_events(path))[1].payload
-    assert (told["event"], told["error"]) == (1, "RuntimeError('out of order')")
+    shown = list(read_events(path))[1].payload
+    assert (shown["event"], shown["error"]) == (1, "RuntimeError('out of order')")
     assert verify_chain(path, log.head, 3) is None
 
 

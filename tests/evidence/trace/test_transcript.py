@@ -26,36 +26,39 @@ def spoken(tmp_path: Path, *answers: str, pointer: str = "agent/stdout{}.txt") -
 
 
 def test_messages_answers_and_calls_in_order(tmp_path: Path) -> None:
-    told = read_transcript(spoken(tmp_path, "first answer, whole", "second"))
-    assert [(one.role, one.step) for one in told.messages] == [
+    shown = read_transcript(spoken(tmp_path, "first answer, whole", "second"))
+    assert [(one.role, one.step) for one in shown.messages] == [
         ("user", ""),
         ("tool", ""),
         ("assistant", "s"),
     ] * 2
-    assert [one.text for one in told.messages if one.role == "assistant"] == ["first answer, whole", "second"]
-    assert (told.last_words, told.errors, told.exit_code) == ("second", "oh", 2)
+    assert [one.text for one in shown.messages if one.role == "assistant"] == [
+        "first answer, whole",
+        "second",
+    ]
+    assert (shown.last_words, shown.errors, shown.exit_code) == ("second", "oh", 2)
 
 
 def test_of_a_long_answer_both_ends_are_kept(tmp_path: Path) -> None:
-    told = read_transcript(spoken(tmp_path, "begin " + "x" * (1 << 20) + " end"))
-    assert told.last_words.startswith("begin x")
-    assert told.last_words.endswith("x end")
-    assert len(told.last_words) < MOST_BYTES + 100
-    assert "bytes ...]" in told.last_words
+    shown = read_transcript(spoken(tmp_path, "begin " + "x" * (1 << 20) + " end"))
+    assert shown.last_words.startswith("begin x")
+    assert shown.last_words.endswith("x end")
+    assert len(shown.last_words) < MOST_BYTES + 100
+    assert "bytes ...]" in shown.last_words
 
 
 def test_of_many_messages_the_first_and_the_last_are_kept(tmp_path: Path) -> None:
-    told = read_transcript(spoken(tmp_path, *(f"a{number}" for number in range(300))))
-    assert len(told.messages) == MOST_MESSAGES + 1
-    assert (told.messages[0].text, told.messages[-1].text) == ("question 1", "a299")
+    shown = read_transcript(spoken(tmp_path, *(f"a{number}" for number in range(300))))
+    assert len(shown.messages) == MOST_MESSAGES + 1
+    assert (shown.messages[0].text, shown.messages[-1].text) == ("question 1", "a299")
 
 
 def test_a_pointer_to_another_place_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("a secret")
     for pointer in ("../secret.txt", "/etc/hostname", "agent/../../secret.txt", "manifest.json"):
-        told = read_transcript(spoken(tmp_path / pointer.replace("/", "_"), "said", pointer=pointer))
-        assert told.messages[-1].text == "said"
-        assert told.last_words == ""
+        shown = read_transcript(spoken(tmp_path / pointer.replace("/", "_"), "said", pointer=pointer))
+        assert shown.messages[-1].text == "said"
+        assert shown.last_words == ""
 
 
 def test_a_link_in_the_place_of_an_answer_is_not_followed(tmp_path: Path) -> None:
@@ -84,6 +87,6 @@ def test_the_last_words_of_a_client_with_a_trace_are_its_final_response(tmp_path
     folder.write_bytes("agent/stdout.txt", b"{}")
     folder.write_bytes("agent/stderr.txt", b"oh")
     folder.write_bytes("final_response.txt", b"Done.")
-    told = read_transcript(folder)
-    assert [one.text for one in told.messages] == ["I look."]
-    assert (told.last_words, told.errors, told.exit_code) == ("Done.", "oh", 0)
+    shown = read_transcript(folder)
+    assert [one.text for one in shown.messages] == ["I look."]
+    assert (shown.last_words, shown.errors, shown.exit_code) == ("Done.", "oh", 0)

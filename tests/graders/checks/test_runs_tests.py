@@ -222,11 +222,11 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("keys", "field", "said"), MISTAKES)
 def test_a_mistake_is_reported_before_anything_runs(
-    keys: dict[str, Any], field: str, said: str, tmp_path: Path
+    keys: dict[str, Any], field: str, printed: str, tmp_path: Path
 ) -> None:
     (problem, *_) = refused(tmp_path, **keys)
     assert problem.field == f"graders[0].{field}".rstrip(".")
-    assert said in problem.message
+    assert printed in problem.message
 
 
 GOOD: list[dict[str, Any]] = [

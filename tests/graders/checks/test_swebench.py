@@ -198,12 +198,12 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("keys", "field", "said"), MISTAKES)
 def test_a_mistake_is_reported_before_anything_runs(
-    keys: dict[str, Any], field: str, said: str, tmp_path: Path
+    keys: dict[str, Any], field: str, result: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ContractFault) as caught:
         examined(tmp_path, **keys)
     assert f"graders[0].{field}".rstrip(".") in {problem.field for problem in caught.value.problems}
-    assert any(said in problem.message for problem in caught.value.problems)
+    assert any(result in problem.message for problem in caught.value.problems)
 
 
 def test_a_test_patch_that_does_not_apply_is_the_contracts_fault(tmp_path: Path) -> None:

@@ -178,9 +178,9 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("keys", "field", "said"), MISTAKES)
 def test_a_mistake_is_reported_before_anything_runs(
-    keys: dict[str, Any], field: str, said: str, tmp_path: Path
+    keys: dict[str, Any], field: str, result: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ContractFault) as caught:
         loaded(tmp_path, **keys)
     (problem,) = caught.value.problems
-    assert (problem.field, said in problem.message) == (field, True), problem
+    assert (problem.field, result in problem.message) == (field, True), problem

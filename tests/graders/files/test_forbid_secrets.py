@@ -116,9 +116,9 @@ def test_a_secret_is_never_repeated(kind: str, tmp_path: Path) -> None:
     changed = edited(
         tmp_path, {}, {"a.txt": line.format(secret), f"dir/{secret.replace('/', '-')[:60]}": "x"}
     )
-    said = spoken(ForbidSecrets().grade(changed))
-    assert secret not in said
-    assert secret[8:24] not in said or kind in (
+    result = spoken(ForbidSecrets().grade(changed))
+    assert secret not in result
+    assert secret[8:24] not in result or kind in (
         "Azure key",
         "Slack webhook",
         "password in a URL",
@@ -129,8 +129,8 @@ def test_a_secret_is_never_repeated(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", SECRETS)
 def test_the_text_of_a_secret_is_in_no_field(kind: str, tmp_path: Path) -> None:
     line, secret = SECRETS[kind]
-    said = spoken(ForbidSecrets().grade(edited(tmp_path, {}, {"a.txt": line.format(secret)})))
-    assert not [secret[at : at + 12] for at in range(len(secret) - 12) if secret[at : at + 12] in said]
+    result = spoken(ForbidSecrets().grade(edited(tmp_path, {}, {"a.txt": line.format(secret)})))
+    assert not [secret[at : at + 12] for at in range(len(secret) - 12) if secret[at : at + 12] in result]
 
 
 @pytest.mark.parametrize("line", HONEST)

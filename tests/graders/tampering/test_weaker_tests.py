@@ -64,9 +64,9 @@ def test_a_test_that_is_switched_off_is_seen(name: str, tmp_path: Path) -> None:
     pair = SKIPPED_BY_NAME[name]
     grade = NoNewSkips().grade(edited(tmp_path, pair.before, pair.after))
     assert (grade.outcome, grade.score) == ("fail", 0.0)
-    said = [finding.why for finding in grade.findings if finding.id in ("new_skip", "skip_widened")]
-    assert len(said) == 1
-    assert ("on a condition" in said[0]) == (pair.seen == "condition" and "looks like" not in said[0])
+    result = [finding.why for finding in grade.findings if finding.id in ("new_skip", "skip_widened")]
+    assert len(result) == 1
+    assert ("on a condition" in result[0]) == (pair.seen == "condition" and "looks like" not in result[0])
 
 
 @pytest.mark.parametrize("pair", NOT_SKIPPED, ids=lambda pair: pair.name)

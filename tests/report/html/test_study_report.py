@@ -71,8 +71,8 @@ def test_an_interval_without_a_limit_is_said_in_words() -> None:
 def test_report_writes_the_file(steelyard: Steelyard, tmp_path: Path) -> None:
     lines = tmp_path / "lines.jsonl"
     lines.write_text("".join(f"{json.dumps(line)}\n" for line in made_lines(3, 2)))
-    said = steelyard("report", lines, "--html", tmp_path / "out.html")
-    assert (said.code, said.out) == (0, f"{tmp_path / 'out.html'}\n")
+    result = steelyard("report", lines, "--html", tmp_path / "out.html")
+    assert (result.code, result.out) == (0, f"{tmp_path / 'out.html'}\n")
     assert "The answer" in (tmp_path / "out.html").read_text()
     refused = steelyard("report", lines, "--html", tmp_path / "nowhere" / "out.html")
     assert refused.code == 2

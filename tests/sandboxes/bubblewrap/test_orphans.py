@@ -163,8 +163,8 @@ def test_doctor_clean_ends_the_bubblewrap_of_a_dead_owner(
     sleeper: list[subprocess.Popen[bytes]], steelyard: Steelyard
 ) -> None:
     sleeper.append(pose(f"{DEAD}-1-1"))
-    said = steelyard("doctor", "--clean", "--json")
+    result = steelyard("doctor", "--clean", "--json")
     assert isinstance(
-        said.line["cleaned"]["processes"], list
+        result.line["cleaned"]["processes"], list
     )  # another run may have been faster than this one
     assert sleeper[0].wait() == -signal.SIGKILL

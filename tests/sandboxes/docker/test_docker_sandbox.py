@@ -118,11 +118,11 @@ def test_a_name_of_any_bytes_survives(start: Start, tree: Tree) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root reaches into a container")
 def test_a_read_only_root(start: Start) -> None:
     sandbox = start(read_only=True, extra_mounts=(Mount("/tests", read_only=True), Mount("/logs")))
-    said = sh(
+    result = sh(
         sandbox,
         "for f in /x /srv/x /tests/x /logs/x /tmp/x ~/x x; do touch $f 2>/dev/null && echo $f; done",
     )
-    assert said == "/logs/x\n/tmp/x\n/home/agent/x\nx\n"
+    assert result == "/logs/x\n/tmp/x\n/home/agent/x\nx\n"
     assert changed(sandbox) == {"x": "new"}
 
 
@@ -250,10 +250,10 @@ def test_an_engine_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_container_has_no_privilege(start: Start) -> None:
-    said = sh(start(), "cat /proc/self/status")
-    assert "CapBnd:\t0000000000000000" in said
-    assert "NoNewPrivs:\t1" in said
-    assert "Seccomp:\t2" in said
+    result = sh(start(), "cat /proc/self/status")
+    assert "CapBnd:\t0000000000000000" in result
+    assert "NoNewPrivs:\t1" in result
+    assert "Seccomp:\t2" in result
 
 
 def test_an_image_without_the_box_is_refused() -> None:

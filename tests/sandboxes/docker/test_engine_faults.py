@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from own_engine import PATIENCE_S, OwnEngine, dockerd, eventually, own_engine
 
-from authoring import FIX, PATIENT, Author, Said, Steelyard
+from authoring import FIX, PATIENT, Author, CliResult, Steelyard
 from steelyard.sandboxes.base import Command, Limits, SandboxSpec
 from steelyard.sandboxes.docker.backend import DockerBackend
 
@@ -48,17 +48,17 @@ class Operator:
         written: Path = self.author.write(files, **{**defaults, **keys})
         return written
 
-    def run(self, contract: Path, agent: str) -> Said:
+    def run(self, contract: Path, agent: str) -> CliResult:
         return self.steelyard("run", contract, "--agent", f"command:{agent}", "--json", env=self.own.env)
 
-    def begin(self, contract: Path, agent: str, until: str) -> Future[Said]:
+    def begin(self, contract: Path, agent: str, until: str) -> Future[CliResult]:
         """A run in which that command has begun."""
         running = self.pool.submit(self.run, contract, agent)
         eventually(lambda: running.done() or self.own.runs(until))
         assert not running.done(), running.result()
         return running
 
-    def begin_and_kill(self, contract: Path, agent: str, until: str) -> Said:
+    def begin_and_kill(self, contract: Path, agent: str, until: str) -> CliResult:
         """The engine dies under that command, and is back when the run has ended."""
         running = self.begin(contract, agent, until)
         self.own.kill()
@@ -67,12 +67,12 @@ class Operator:
         finally:
             self.own.start()
 
-    def check_invalid(self, said: Said) -> Path:
+    def check_invalid(self, printed: CliResult) -> Path:
         """Ended by the machine, as often as it was tried, and kept; the folder of the first run."""
-        assert said.code == 3, said
-        for line in said.lines:
+        assert printed.code == 3, printed
+        for line in printed.lines:
             assert (line["verdict"], line["termination"]) == ("invalid", "infrastructure"), line
-        folder = Path(said.lines[0]["folder"])
+        folder = Path(printed.lines[0]["folder"])
         assert self.steelyard("verify", folder).code == 0
         return folder
 
@@ -80,8 +80,8 @@ class Operator:
         """What the dead left is found by its label, and goes."""
         left = {one["Id"][:12] for one in self.own.containers()}
         assert left
-        said = self.steelyard("doctor", "--clean", "--json", env=self.own.env)
-        assert {*said.line["cleaned"]["containers"]} == left
+        printed = self.steelyard("doctor", "--clean", "--json", env=self.own.env)
+        assert {*printed.line["cleaned"]["containers"]} == left
         assert self.own.containers() == []
 
 
@@ -93,8 +93,8 @@ def operator(own: OwnEngine, image: str, author: Author, steelyard: Steelyard) -
 
 def test_an_engine_that_dies_under_the_agent(operator: Operator) -> None:
     """What the agent said so far is kept."""
-    said = operator.begin_and_kill(operator.contract(), "echo begun; sleep 47", until="sleep 47")
-    folder = operator.check_invalid(said)
+    printed = operator.begin_and_kill(operator.contract(), "echo begun; sleep 47", until="sleep 47")
+    folder = operator.check_invalid(printed)
     assert (folder / "agent/stdout.txt").read_text() == "begun\n"
     assert "no container engine answers" in (folder / "events.jsonl").read_text()
     operator.check_cleaned()
@@ -103,8 +103,8 @@ def test_an_engine_that_dies_under_the_agent(operator: Operator) -> None:
 def test_an_engine_that_dies_under_a_check(operator: Operator) -> None:
     """What the agent changed is kept."""
     oracle = {"checks": [{"id": "adds", "cmd": "sleep 48", "timeout_s": 60}]}
-    said = operator.begin_and_kill(operator.contract(oracle=oracle), FIX, until="sleep 48")
-    folder = operator.check_invalid(said)
+    printed = operator.begin_and_kill(operator.contract(oracle=oracle), FIX, until="sleep 48")
+    folder = operator.check_invalid(printed)
     assert "+echo $(($1 + $2))" in (folder / "patch.diff").read_text()
     operator.check_cleaned()
 
@@ -117,17 +117,17 @@ def test_an_engine_without_room_for_an_image(operator: Operator, left_bytes: int
     }
     contract = operator.contract(files, environment={**SMALL, "build": "image"})
     with operator.own.full(leave_bytes=left_bytes):
-        said = operator.run(contract, "true")
-    assert (said.code, said.line["fault"]) == (3, "infrastructure")
-    assert "could not be built" in said.err
-    assert "free some disk" in said.err
+        printed = operator.run(contract, "true")
+    assert (printed.code, printed.line["fault"]) == (3, "infrastructure")
+    assert "could not be built" in printed.err
+    assert "free some disk" in printed.err
 
 
 def test_an_engine_without_room_for_a_container(operator: Operator) -> None:
     contract = operator.contract({"repo/large": "x" * (4 << 20)})
     with operator.own.full():
-        said = operator.run(contract, "true")
-    folder = operator.check_invalid(said)
+        printed = operator.run(contract, "true")
+    folder = operator.check_invalid(printed)
     assert "no space left on device; free some disk" in (folder / "events.jsonl").read_text()
 
 
@@ -136,15 +136,15 @@ def test_an_engine_that_runs_out_of_room_under_the_agent(operator: Operator) -> 
     agent = "while echo 1 > x; do sleep 0.49; done; exit 1"
     running = operator.begin(operator.contract(), agent, until="sleep 0.49")
     with operator.own.full():
-        said = running.result(PATIENCE_S)
-    folder = operator.check_invalid(said)
+        printed = running.result(PATIENCE_S)
+    folder = operator.check_invalid(printed)
     assert "the disk of the container engine is full; free some" in (folder / "events.jsonl").read_text()
 
 
 def test_an_agent_that_fills_its_own_disk_has_itself_to_blame(operator: Operator) -> None:
     agent = "for i in 1 2 3 4 5; do dd if=/dev/zero of=f$i bs=1M count=7; done; sleep 20; exit 1"
-    said = operator.run(operator.contract(), agent)
-    assert (said.code, said.line["termination"]) == (1, "disk"), said
+    printed = operator.run(operator.contract(), agent)
+    assert (printed.code, printed.line["termination"]) == (1, "disk"), printed
     assert operator.own.containers() == []
 
 

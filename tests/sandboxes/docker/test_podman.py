@@ -25,9 +25,9 @@ def test_a_contract_is_tried_and_graded_by_podman(
 ) -> None:
     contract = author.write(environment={**LIMITS, "image": own.image()})
     assert own.engine.version.name == "podman"
-    said = steelyard("run", contract, "--agent", f"command:{FIX}", "--json", env=own.env)
-    assert said.line["verdict"] == "pass", said
-    assert said.line["assurance"]["isolation"] == "container"
+    result = steelyard("run", contract, "--agent", f"command:{FIX}", "--json", env=own.env)
+    assert result.line["verdict"] == "pass", result
+    assert result.line["assurance"]["isolation"] == "container"
     assert own.containers() == []
 
 
@@ -43,8 +43,8 @@ def test_the_work_of_root_anywhere_in_the_system_is_graded_by_podman(
         reward="verifier",
     )
     agents = [f"command:echo {answer} > /srv/answer" for answer in (42, 41)]
-    said = steelyard("run", contract, "--agent", agents[0], "--agent", agents[1], "--json", env=own.env)
-    assert [one["reward"] for one in said.lines] == [1.0, 0.0], said
+    result = steelyard("run", contract, "--agent", agents[0], "--agent", agents[1], "--json", env=own.env)
+    assert [one["reward"] for one in result.lines] == [1.0, 0.0], result
 
 
 def test_an_allowed_host_is_reached_in_podman_too(
@@ -55,9 +55,9 @@ def test_an_allowed_host_is_reached_in_podman_too(
         allowed_hosts = [f"host.internal:{port}", "nowhere.invalid:443"]
         contract = author.write(environment={**LIMITS, "image": own.image(), "network": allowed_hosts})
         talk = f'exec 3<>/dev/tcp/host.internal/{port}; echo hi >&3; read -r said <&3; [ "$said" = hi ]'
-        said = steelyard(
+        result = steelyard(
             "run", contract, "--agent", f"command:bash -c '{talk}' && {FIX}", "--json", env=own.env
         )
-    assert said.line["verdict"] == "pass", said
-    (one,) = payloads(said.line, "network.connection")
+    assert result.line["verdict"] == "pass", result
+    (one,) = payloads(result.line, "network.connection")
     assert (one["to"], one["in_bytes"]) == (allowed_hosts[0], 3)

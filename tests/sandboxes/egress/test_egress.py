@@ -89,8 +89,8 @@ print(count, seen.hexdigest())
 """
     with serving(digest) as up, serving(pour(10 * _MB)) as down:
         house = House(start, up, down)
-        said = house.says(code.replace("UP", str(up)).replace("DOWN", str(down)))
-    assert said == f"True\n{10 * _MB} {hashlib.sha256(b'y' * 10 * _MB).hexdigest()}"
+        result = house.says(code.replace("UP", str(up)).replace("DOWN", str(down)))
+    assert result == f"True\n{10 * _MB} {hashlib.sha256(b'y' * 10 * _MB).hexdigest()}"
 
 
 def test_tls_through_a_low_port(start: Start, tmp_path: Path) -> None:

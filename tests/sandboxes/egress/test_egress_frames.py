@@ -37,11 +37,11 @@ class Desk:
     def until(self, done: Callable[[list[Frame]], bool]) -> list[Frame]:
         """What the controller has said about streams, once it is enough."""
         for _ in range(1000):
-            said = [frame for frame in self.init.received if frame.type in b"baer"]
-            if done(said):
-                return said
+            result = [frame for frame in self.init.received if frame.type in b"baer"]
+            if done(result):
+                return result
             self.wire.ping(1)
-        raise AssertionError(said)
+        raise AssertionError(result)
 
 
 @pytest.fixture
@@ -56,18 +56,18 @@ def desk() -> Iterator[Desk]:
 def test_what_a_client_says_is_taken_and_answered_and_ended(desk: Desk) -> None:
     desk.begin(7)
     desk.init.send(b"b", 7, b"hello")
-    desk.until(lambda said: Frame(b"b", 7, b"hello") in said)
+    desk.until(lambda result: Frame(b"b", 7, b"hello") in result)
     desk.init.send(b"a", 7, pack_count(5))
     desk.init.send(b"b", 7)
-    said = desk.until(lambda said: said[-1:] == [Frame(b"e", 7, b"")])
-    assert Frame(b"a", 7, pack_count(5)) in said
+    result = desk.until(lambda result: result[-1:] == [Frame(b"e", 7, b"")])
+    assert Frame(b"a", 7, pack_count(5)) in result
     assert [(one.out_bytes, one.in_bytes, one.failed) for one in desk.told] == [(5, 5, None)]
 
 
 def test_a_host_that_is_not_there_is_reset() -> None:
     desk = Desk(unused_port())
     desk.begin(1)
-    desk.until(lambda said: said == [Frame(b"r", 1, b"")])
+    desk.until(lambda result: result == [Frame(b"r", 1, b"")])
     desk.allowed_hosts.shut()
     assert [one.failed for one in desk.told] == ["Connection refused"]
     desk.wire.close()
@@ -76,7 +76,7 @@ def test_a_host_that_is_not_there_is_reset() -> None:
 def test_what_comes_after_the_end_of_a_stream_is_thrown_away(desk: Desk) -> None:
     desk.begin(1)
     desk.init.send(b"r", 1)
-    desk.until(lambda said: said == [Frame(b"r", 1, b"")])
+    desk.until(lambda result: result == [Frame(b"r", 1, b"")])
     for kind, payload in ((b"b", b"late"), (b"a", pack_count(4)), (b"r", b"")):
         desk.init.send(kind, 1, payload)
     assert desk.wire.ping(10)
@@ -121,7 +121,7 @@ def test_an_init_out_of_step_is_left_and_nothing_grows(lie: Callable[[Desk], Non
 def test_a_sandbox_that_dies_ends_its_streams(desk: Desk) -> None:
     desk.begin(1)
     desk.init.send(b"b", 1, b"x")
-    desk.until(lambda said: Frame(b"b", 1, b"x") in said)
+    desk.until(lambda result: Frame(b"b", 1, b"x") in result)
     desk.init.die()
     desk.allowed_hosts.shut()
     assert [one.failed is None for one in desk.told] == [False]

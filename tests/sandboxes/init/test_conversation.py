@@ -80,14 +80,14 @@ def test_a_large_transfer_goes_both_ways_at_once(start: Start, pool: ThreadPoolE
     feed, heard = Feed(), hashlib.sha256()
     command = Command(("cat",), stdin=feed, timeout_s=100)
     finished = pool.submit(start().run, command, lambda _, data: heard.update(data))
-    told = hashlib.sha256()
+    shown = hashlib.sha256()
     for number in range(300):
         piece = number.to_bytes(4, "big") * 25_000
-        told.update(piece)
+        shown.update(piece)
         feed.write(piece, patience_s=60)
     feed.close()
     assert finished.result().stdout.size == 300 * 100_000
-    assert heard.digest() == told.digest()
+    assert heard.digest() == shown.digest()
 
 
 def test_what_is_written_after_the_end_goes_nowhere(start: Start) -> None:

@@ -139,5 +139,5 @@ def test_a_store_that_cannot_be_written_is_one_line(
     study, runs = tmp_path / "study.yaml", tmp_path / "runs"
     steelyard("plan", author.write(), "--agent", "mine=command:true", "--out", study)
     runs.write_text("a file, where the folder of runs should be")
-    said = steelyard("study", "run", study, "--runs", runs)
-    assert (said.code, "is not a folder" in said.err, len(said.err.splitlines())) == (2, True, 1)
+    result = steelyard("study", "run", study, "--runs", runs)
+    assert (result.code, "is not a folder" in result.err, len(result.err.splitlines())) == (2, True, 1)
