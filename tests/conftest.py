@@ -13,6 +13,7 @@ import atexit
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -33,10 +34,13 @@ from workers import once, shared
 os.environ["STEELYARD_RUNTIME"] = tempfile.mkdtemp(prefix="steelyard-tests-")
 atexit.register(shutil.rmtree, os.environ["STEELYARD_RUNTIME"], ignore_errors=True)
 for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
-    os.environ.pop(key, None)  # no test spends anybody's money
+    os.environ.pop(key, None)  # no test spends money
 # Tests start hundreds of interpreters: without compiled modules, half of their time is compiling.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# A shell without job control starts background programs with Ctrl-C ignored, and they pass that on to what they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no failure: no time limit for an example, none for drawing it. The settings of a test name neither, for a
 # list of its own would replace this one. The folder of a test may be the same for all its examples. The same examples are tried in every
