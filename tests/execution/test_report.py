@@ -130,7 +130,7 @@ def test_departures_from_the_protocol_are_listed(author: Author, steelyard: Stee
     found = {one["what"]: (one["planned"], one["observed"]) for one in protocol["deviations"]}
     assert found["framework"] == ("numpy", None)
     assert found["bench"] == ("fresh", "live")
-    assert "tool_calls" in found["budget"][0]
+    assert "tool_calls" in found["default budget"][0]
     assert "seed" not in found
 
 
