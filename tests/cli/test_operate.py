@@ -142,7 +142,7 @@ def test_a_run_in_quarantine_is_scored_after_a_review_and_a_regrade(
     assert (line["status"], line["termination"]) == ("invalid", "safety")
     again = steelyard("regrade", "last", "--json").line
     assert (again["status"], "not scored until it is reviewed" in again["reason"]) == ("invalid", True)
-    steelyard("review", "last", "--verdict", "fail", "--reviewer", "eve", "--note", "it was an attack")
+    steelyard("review", "last", "--verdict", "fail", "--by", "eve", "--reason", "it was an attack")
     released = steelyard("regrade", "last", "--json").line
     assert (released["status"], released["verdict"]) == ("scorable", "fail"), released
 

@@ -50,7 +50,7 @@ def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: 
 
 def test_a_plan_registers_its_rule_for_looks(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     contract, study = author.write(), tmp_path / "study.yaml"
-    asked = ("plan", contract, "--agent", AGENT, "--repeats", 4, "--out", study, "--force")
+    asked = ("plan", contract, "--agent", TRUE, "--repeats", 4, "--out", study, "--force")
     result = steelyard(*asked, "--stopping", "pocock", "--looks", 2)
     assert (result.code, "pocock: 2 looks, equally spaced" in result.out) == (0, True), result.err
     assert yaml.safe_load(study.read_text())["stopping"]["looks"] == {"rule": "pocock", "count": 2}

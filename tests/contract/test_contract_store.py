@@ -101,7 +101,7 @@ def test_a_damaged_copy_is_not_used(writer: Writer) -> None:
     store = ContractStore(writer.store)
     store.keep(contract)
     (writer.store.path("contracts", contract.digest) / "contract/contract.yaml").write_text("id: other\n")
-    with pytest.raises(OperatorFault, match="is not in the cache"):
+    with pytest.raises(OperatorFault, match="has no contract with the digest"):
         store.load(contract.digest, SMALL)
     store.keep(contract)
     assert store.load(contract.digest, SMALL).id == "demo"
@@ -109,7 +109,7 @@ def test_a_damaged_copy_is_not_used(writer: Writer) -> None:
 
 @pytest.mark.parametrize("digest", ["0" * 64, "None", "../../etc", ""])
 def test_an_unknown_digest_asks_for_the_contract(tmp_path: Path, digest: str) -> None:
-    with pytest.raises(OperatorFault, match="name it with --contract"):
+    with pytest.raises(OperatorFault, match="name its folder with --contract"):
         ContractStore(Cache(tmp_path)).load(digest, SMALL)
 
 

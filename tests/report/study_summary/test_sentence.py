@@ -62,7 +62,7 @@ def test_every_small_study_has_one_true_sentence(contracts: int) -> None:
         check(compared([first, *rest], [second, *reversed(rest)]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(OUTCOMES)), min_size=1, max_size=25),
     st.sampled_from([0.95, 0.9992]),
@@ -71,7 +71,7 @@ def test_every_study_has_one_true_sentence(pairs: list[tuple[str, str]], level: 
     check(compared([one for one, _ in pairs], [two for _, two in pairs], level))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(OUTCOMES)), min_size=2, max_size=25))
 def test_every_look_at_any_time_has_one_true_sentence(pairs: list[tuple[str, str]]) -> None:
     check(compared([one for one, _ in pairs], [two for _, two in pairs], anytime=2))
