@@ -101,7 +101,7 @@ def test_a_verifier_that_crashes_or_writes_nonsense_is_reported_as_such(tried: T
 
 
 @pytest.mark.parametrize(
-    ("fixtures", "check", "said"),
+    ("fixtures", "check", "result"),
     [
         ({}, {}, "the contract has a verifier but no fixtures"),
         ({"passing/a.txt": "5\n"}, {}, "is neither fixtures/pass nor fixtures/fail"),

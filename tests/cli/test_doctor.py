@@ -87,7 +87,7 @@ ASKED = "is set: models that a contract names are asked at"
 
 
 @pytest.mark.parametrize(
-    ("env", "said"),
+    ("env", "result"),
     [
         ({}, ["ok: ANTHROPIC_API_KEY is not set", "ok: OPENAI_API_KEY is not set"]),
         (

@@ -133,7 +133,7 @@ def judge(results: dict[str, dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "said"), [("image-only", "what is in an image"), ("whole-system", "outside of")]
+    ("task", "result"), [("image-only", "what is in an image"), ("whole-system", "outside of")]
 )
 def test_what_cannot_go_without_an_image_needs_docker(steelyard: Steelyard, task: str, result: str) -> None:
     shown = steelyard("run", TASKS / task, "--agent", "noop", "--sandbox", "bubblewrap")

@@ -366,7 +366,7 @@ def test_scorers_of_a_repository_are_a_contract(
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "result"),
     [
         ([], "--git PATH --commit ID, or --tree DIR"),
         (["--git", "."], "--git needs --commit"),

@@ -84,7 +84,7 @@ def test_predictions_about_other_contracts_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "result"),
     [
         ("", "has no line"),
         ('{"model_patch": ""}\n', "`instance_id` is missing"),

@@ -69,7 +69,7 @@ def test_a_review_stands_beside_the_result_and_the_record_still_holds(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "described"),
     [
         (("review",), "name a RUN"),
         (("review", "last"), "give --verdict"),

@@ -162,7 +162,7 @@ def test_an_output_of_the_wrong_shape_is_only_diagnosed(graded: Graded) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "field", "said"),
+    ("options", "field", "result"),
     [
         ({"script": "tests/none.sh"}, "script", "not"),
         ({"reward_path": "/workspace/reward.json"}, "reward_path", "below /logs"),

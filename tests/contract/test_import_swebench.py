@@ -228,7 +228,7 @@ def test_a_row_that_the_file_does_not_mention_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("text", "where", "field", "said"),
+    ("text", "where", "field", "result"),
     [
         ("a/b: 3\n", ":1:1", "a/b", "mapping of versions"),
         ('a/b: {"1": 3}\n', ":1:7", "a/b.1", "expected a mapping"),

@@ -108,7 +108,7 @@ HUNK = b"--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
 
 
 @pytest.mark.parametrize(
-    ("patch", "tree", "said"),
+    ("patch", "tree", "result"),
     [
         (HUNK, {"f": b"one\ntwo\nthree!\n"}, "f differs from the patch at line 1"),
         (HUNK, {"f": b"zero\none\ntwo\nthree\n"}, "f differs from the patch at line 1"),  # no offset

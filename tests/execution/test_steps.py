@@ -335,7 +335,7 @@ def test_a_first_step_that_is_never_ready_is_the_contracts_fault(
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "step_rows"),
     [
         ({"given/x/.git/config": ""}, "contains a .git"),
         ({"given/x": "a file\n"}, "is not a folder with files"),

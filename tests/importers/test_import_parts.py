@@ -206,7 +206,7 @@ def test_what_is_about_the_system_needs_docker(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "result"),
     [
         ("WORKDIR /app\nADD main.py .\n", 3, "anything but COPY"),
         ("WORKDIR /app\nCOPY --chmod=755 main.py .\n", 3, "anything but COPY"),

@@ -37,7 +37,7 @@ def test_it_says_how_to_ask_it_and_writes_down_what_it_was_asked(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "said", [[PASS, {"jsn": {}}], {"*": [{}]}, [], {"gpt-5.4": PASS}, [1], "PASS", {"gpt-5.4": []}]
+    "result", [[PASS, {"jsn": {}}], {"*": [{}]}, [], {"gpt-5.4": PASS}, [1], "PASS", {"gpt-5.4": []}]
 )
 def test_replies_that_say_nothing_are_refused_before_the_first_request(
     tmp_path: Path, result: object

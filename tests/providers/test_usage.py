@@ -59,7 +59,7 @@ SAID: list[tuple[str, dict[str, Any], Usage]] = [
 ]
 
 
-@pytest.mark.parametrize(("wire", "said", "usage"), SAID)
+@pytest.mark.parametrize(("wire", "result", "usage"), SAID)
 def test_input_has_cached_tokens_in_it_and_output_has_reasoning(
     wire: str, result: dict[str, Any], usage: Usage
 ) -> None:
@@ -68,7 +68,7 @@ def test_input_has_cached_tokens_in_it_and_output_has_reasoning(
 
 @pytest.mark.parametrize("wire", ["messages", "chat", "responses", "generate"])
 @pytest.mark.parametrize(
-    "said", [None, [], {}, {"input_tokens": -1}, {"prompt_tokens": "5"}, {"input_tokens": True}]
+    "result", [None, [], {}, {"input_tokens": -1}, {"prompt_tokens": "5"}, {"input_tokens": True}]
 )
 def test_what_is_no_count_is_not_known(wire: str, result: Any) -> None:
     assert usage_of(wire, result) is None

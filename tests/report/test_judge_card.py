@@ -166,7 +166,7 @@ def test_the_reward_has_a_column_only_where_it_is_another_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "word"),
+    ("shown", "word"),
     [
         (None, "-"),
         (judge(), "PASS"),

@@ -69,7 +69,7 @@ def test_without_unicode_the_marks_are_plain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "rationale", "told"),
+    ("code", "rationale", "shown"),
     [
         ("wall_time", "the wall-clock budget of the run was used up", "agent: wall_time; adds: exit 1"),
         ("agent_crash", "exit code 127", "agent: agent_crash (exit code 127); adds: exit 1"),

@@ -106,7 +106,7 @@ def test_an_optional_secret_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "result"),
     [
         ("RUN --mount=type=ssh git clone x", "line 2 of the Dockerfile: --mount=type=ssh needs BuildKit"),
         ("RUN --mount=type=secret,id=a,required=true x", "needs BuildKit"),

@@ -336,7 +336,7 @@ TAMPERING = {
 }
 
 
-@pytest.mark.parametrize(("code", "said"), TAMPERING.values(), ids=TAMPERING)
+@pytest.mark.parametrize(("code", "result"), TAMPERING.values(), ids=TAMPERING)
 def test_hands_on_the_runner_are_seen(python_bench: PythonBench, code: str, result: str) -> None:
     everything = "import gc\ngc.unfreeze()"  # else the garbage collector shows nothing of the runner
     ran = python_bench({"shop.py": f"{BUG}\n{everything}\n{code}\n", "test_x.py": TEST}, changed=SHOP)

@@ -124,7 +124,7 @@ SYSTEM = {"sandbox": "docker", "scope": "system", "image": f"sha256:{'0' * 64}"}
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "shown"),
     [
         ({"separate": {"artifacts": [{"source": "/"}]}}, "is an absolute path below the root"),
         ({"separate": {"artifacts": [{"source": "/app/../tests"}]}}, "without `..`"),

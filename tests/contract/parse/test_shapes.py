@@ -84,7 +84,9 @@ def clean(keys: dict[str, Any]) -> dict[str, Any]:
     return {**keys, "steps": kept} if steps else keys
 
 
-@pytest.mark.parametrize(("keys", "field", "said"), MISTAKES, ids=[f"{row[1]}:{row[2]}" for row in MISTAKES])
+@pytest.mark.parametrize(
+    ("keys", "field", "result"), MISTAKES, ids=[f"{row[1]}:{row[2]}" for row in MISTAKES]
+)
 def test_what_does_not_fit_together_is_reported(
     writer: Writer, keys: dict[str, Any], field: str, result: str
 ) -> None:

@@ -196,7 +196,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("keys", "field", "said"), MISTAKES)
+@pytest.mark.parametrize(("keys", "field", "result"), MISTAKES)
 def test_a_mistake_is_reported_before_anything_runs(
     keys: dict[str, Any], field: str, result: str, tmp_path: Path
 ) -> None:
