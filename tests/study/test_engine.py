@@ -118,8 +118,9 @@ def test_what_the_machine_lacks_is_not_tried_again(fake_study: FakeStudy, contra
 
 
 def test_a_run_that_the_machine_spoiled_is_run_again_and_both_are_kept(
-    fake_study: FakeStudy, contract: Make
+    fake_study: FakeStudy, contract: Make, tmp_path: Path
 ) -> None:
+    fake_study.cache = tmp_path / "cache"  # in the shared one the agent's program may be known already
     starts: list[SandboxSpec] = []
 
     def refuse(box: SandboxSpec) -> None:
