@@ -100,7 +100,7 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
 
 def _check_name(own: str, kind: str) -> None:
     if kind in ALONE:
-        raise OperatorFault(f"agent {kind} has a name already: --agent {kind}")
+        raise OperatorFault(f"--agent {own}={kind}: {kind} cannot be given another name; use --agent {kind}")
     if own in BUILT_IN or own in CLIENTS:
         raise OperatorFault(f"--agent {own}={kind}...: {own} is an agent of its own; choose another name")
     if not _NAME.fullmatch(own):

@@ -158,7 +158,8 @@ def _list_annotations(folder: RunFolder, args: argparse.Namespace) -> int:
         out.print(_line(entry), soft_wrap=True)
     status = review_status(entries)
     spent = "not measured" if status.minutes is None else f"{status.minutes:g} minutes"
-    out.print(Text(f"people: {status.decision} ({status.reviewers} reviewers, {spent})", "bold"))
+    reviewers = "1 reviewer" if status.reviewers == 1 else f"{status.reviewers} reviewers"
+    out.print(Text(f"people: {status.decision} ({reviewers}, {spent})", "bold"))
     return 0
 
 

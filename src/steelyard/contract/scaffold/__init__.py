@@ -240,7 +240,9 @@ def _repository(folder: Path, asked: Asked) -> str:
     if asked.tree is not None and not asked.tree.is_dir():
         raise OperatorFault(f"{asked.tree} is not a folder")
     if name.startswith("..") or name == ".":
-        raise OperatorFault(f"{asked.tree} must be a folder inside {folder}")
+        raise OperatorFault(
+            f"{asked.tree} must be a folder inside {folder}; copy it there first, as {folder}/repo"
+        )
     return f"  tree: {json.dumps(name)}                  # a folder with the files that the agent starts from"
 
 

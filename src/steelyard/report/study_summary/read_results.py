@@ -153,7 +153,8 @@ def _read_file(path: Path, study: str | None) -> ResultSet:
             line = orjson.loads(row)
         except ValueError:
             raise OperatorFault(
-                f"{path}:{number}: this is not JSON; `steelyard run --json` prints result lines"
+                f"{path}:{number}: this is not JSON; give result lines (`steelyard run --json`), a folder of runs, "
+                "or the name of a study instead of its plan"
             ) from None
         lines.append(check_line(line, f"{path}:{number}"))
     if study is not None:
