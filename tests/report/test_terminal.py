@@ -115,6 +115,9 @@ def test_a_long_row_of_the_timeline_goes_on_below_its_own_words() -> None:
     assert "".join(one[26:] for one in lines).replace(" ", "") == line[26:].replace(" ", "")
 
 
+NO_HONEYPOTS = {"passed": 0, "finished": 0}
+
+
 def test_the_status_of_a_study_fits_a_narrow_terminal_and_has_every_number() -> None:
     counts = dict.fromkeys(COUNTS, 12)
     state = {
@@ -122,7 +125,9 @@ def test_the_status_of_a_study_fits_a_narrow_terminal_and_has_every_number() -> 
         "digest": "5" * 64,
         "state": "running",
         "why": "",
-        "agents": [{**counts, "name": "cautious-large-with-a-long-name", "spent_usd": 1.5}],
+        "agents": [
+            {**counts, "name": "cautious-large-with-a-long-name", "spent_usd": 1.5, "honeypots": NO_HONEYPOTS}
+        ],
         "trials": counts,
         "spent_usd": 1.5,
         "budget": {"total_usd": None},

@@ -345,7 +345,8 @@ def _judge(verdict: Mapping[str, Any]) -> Iterator[Node]:
 def _people(review: Mapping[str, Any] | None) -> Iterator[Node]:
     if review and review.get("annotations"):
         minutes = "not measured" if review["minutes"] is None else f"{review['minutes']:g} minutes"
-        why = f"{review['reviewers']} reviewers, {minutes}; by {review['by']}"
+        people = review["reviewers"]
+        why = f"{people} reviewer{'' if people == 1 else 's'}, {minutes}; by {review['by']}"
         yield Node("people", review["decision"], why, ("annotations/",))
 
 

@@ -48,7 +48,7 @@ def agent_numbers(
         icc=icc_of_outcomes(clusters),
         quality=mean_quality(records),
         weight_sensitivity=weight_sensitivity(records),
-        time_to_success=time_to_success(decided, horizon),
+        time_to_success=time_to_success(decided, None if agent in BASELINES else horizon),
         economics=economics(records),
         versions=tuple(sorted({one.context.agent_version for one in records if one.context})),
     )

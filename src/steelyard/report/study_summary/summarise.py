@@ -102,9 +102,14 @@ def _nothing(results: ResultSet) -> str:
 
 
 def _horizon(agents: dict[str, list[TrialRecord]]) -> float | None:
-    """The longest time that some trial of every agent lasted, so that restricted means are of the same span."""
+    """The longest time that some trial of every agent lasted, so that restricted means are of the same span.
+
+    Baselines end at once, and would leave no span.
+    """
     longest = []
-    for each in agents.values():
+    for name, each in agents.items():
+        if name in BASELINES:
+            continue
         durations = durations_of([one for one in each if one.is_decided])
         if durations:
             longest.append(max(one.seconds for one in durations))

@@ -220,7 +220,8 @@ def _time(agents: Sequence[AgentNumbers]) -> Section:
         for one in agents
     )
     columns = ("agent", "run that succeeds", "run that fails", "median to success", "restricted mean")
-    note = "times to success are Kaplan-Meier estimates of the agent's own time; trials without success are censored"
+    note = "times to success are Kaplan-Meier estimates of the agent's own time; trials without success are censored; "
+    note += "the restricted mean counts each agent up to the longest time that all agents have reached, baselines apart"
     return Section("Time", columns, rows, (note,))
 
 
