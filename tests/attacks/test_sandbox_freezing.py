@@ -21,6 +21,18 @@ RESISTING = {
     "leaves its parent": "(setsid sh -c 'while :; do :; done' &) ; while :; do (setsid true &); done",
 }
 
+# The first thread of a process ends and another works on: /proc calls such a process a zombie.
+WITHOUT_FIRST_THREAD = """import ctypes, threading, time
+
+def work():
+    print("working", flush=True)
+    while True:
+        pass
+
+threading.Timer(0.1, work).start()
+ctypes.CDLL(None).syscall(60, 0)
+"""
+
 
 @pytest.fixture
 def sandbox(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
@@ -39,6 +51,25 @@ def test_an_agent_cannot_go_on_while_it_is_paused(sandbox: Sandbox, script: str)
     try:
         while not tree.usage().cpu_s:
             time.sleep(0.01)
+        assert tree.freeze()
+        used = tree.usage().cpu_s
+        time.sleep(0.3)
+        assert tree.usage().cpu_s == used
+    finally:
+        sandbox.kill_processes()
+        thread.join()
+
+
+def test_a_process_whose_first_thread_ended_is_paused_and_seen(sandbox: Sandbox) -> None:
+    command, working = Command(("/usr/bin/python3", "-c", WITHOUT_FIRST_THREAD)), threading.Event()
+    thread = threading.Thread(target=lambda: sandbox.run(command, on_output=lambda *_: working.set()))
+    thread.start()
+    tree = sandbox.process_tree()
+    assert tree is not None
+    try:
+        assert working.wait(10)
+        assert tree.usage().processes == 1
+        assert len(tree.processes()) == 1
         assert tree.freeze()
         used = tree.usage().cpu_s
         time.sleep(0.3)
