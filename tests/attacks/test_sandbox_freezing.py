@@ -77,3 +77,16 @@ def test_a_process_whose_first_thread_ended_is_paused_and_seen(sandbox: Sandbox)
     finally:
         sandbox.kill_processes()
         thread.join()
+
+
+def test_a_process_whose_first_thread_ended_ends_at_its_timeout(sandbox: Sandbox) -> None:
+    """Beside another command, so that init ends one tree and not everything."""
+    beside = threading.Thread(target=lambda: sandbox.run(Command(("/bin/sleep", "60"))))
+    beside.start()
+    try:
+        done = sandbox.run(Command(("/usr/bin/python3", "-c", WITHOUT_FIRST_THREAD), timeout_s=1))
+        assert done.timed_out
+        assert not done.lost
+    finally:
+        sandbox.kill_processes()
+        beside.join()

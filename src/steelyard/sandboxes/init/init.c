@@ -721,10 +721,13 @@ static bool read_process(const char *pid, struct process *process) {
     char *at = strrchr(text, ')');
     if (!at || !at[1]) return false;
     process->pid = atoi(pid);
-    process->zombie = at[2] == 'Z' || at[2] == 'X';
+    bool ended = at[2] == 'Z' || at[2] == 'X';
     process->parent = (pid_t)strtol(at + 3, &at, 10);
     strtol(at, &at, 10);
     process->session = (pid_t)strtol(at, &at, 10);
+    long threads = 0;
+    for (int field = 7; field <= 20; field++) threads = strtol(at, &at, 10);
+    process->zombie = ended && threads <= 1; /* the first thread may have ended while others go on */
     return true;
 }
 
