@@ -21,6 +21,18 @@ RESISTING = {
     "leaves its parent": "(setsid sh -c 'while :; do :; done' &) ; while :; do (setsid true &); done",
 }
 
+# The first thread of a process ends and another works on: /proc calls such a process a zombie.
+WITHOUT_FIRST_THREAD = """import ctypes, threading, time
+
+def work():
+    print("working", flush=True)
+    while True:
+        pass
+
+threading.Timer(0.1, work).start()
+ctypes.CDLL(None).syscall(60, 0)
+"""
+
 
 @pytest.fixture
 def sandbox(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
@@ -46,3 +58,53 @@ def test_an_agent_cannot_go_on_while_it_is_paused(sandbox: Sandbox, script: str)
     finally:
         sandbox.kill_processes()
         thread.join()
+
+
+def test_a_process_whose_first_thread_ended_is_paused_and_seen(sandbox: Sandbox) -> None:
+    command, working = Command(("/usr/bin/python3", "-c", WITHOUT_FIRST_THREAD)), threading.Event()
+    thread = threading.Thread(target=lambda: sandbox.run(command, on_output=lambda *_: working.set()))
+    thread.start()
+    tree = sandbox.process_tree()
+    assert tree is not None
+    try:
+        assert working.wait(10)
+        assert tree.usage().processes == 1
+        assert len(tree.processes()) == 1
+        assert tree.freeze()
+        used = tree.usage().cpu_s
+        time.sleep(0.3)
+        assert tree.usage().cpu_s == used
+    finally:
+        sandbox.kill_processes()
+        thread.join()
+
+
+def test_a_process_whose_first_thread_ended_ends_at_its_timeout(sandbox: Sandbox) -> None:
+    """Beside another command, so that init ends one tree and not everything."""
+    beside = threading.Thread(target=lambda: sandbox.run(Command(("/bin/sleep", "60"))))
+    beside.start()
+    try:
+        done = sandbox.run(Command(("/usr/bin/python3", "-c", WITHOUT_FIRST_THREAD), timeout_s=1))
+        assert done.timed_out
+        assert not done.lost
+    finally:
+        sandbox.kill_processes()
+        beside.join()
+
+
+STOPPING = """import os, signal
+if os.fork(): os._exit(0)
+os.setsid()
+while True: os.kill(-1, signal.SIGSTOP)
+"""
+
+
+def test_what_stops_every_new_process_does_not_stop_init(sandbox: Sandbox) -> None:
+    """A daemon of the agent stops a command between its fork and its exec, where init waits for it."""
+    for _ in range(6):
+        assert sandbox.run(Command(("/usr/bin/python3", "-c", STOPPING), timeout_s=10)).exit_code in {0, None}
+        for _ in range(20):
+            done = sandbox.run(Command(("/bin/true",), timeout_s=0.5))
+            assert not done.lost
+            if done.timed_out:  # which ended the daemon
+                break

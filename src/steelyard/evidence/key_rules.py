@@ -37,10 +37,11 @@ RULES: tuple[KeyRule, ...] = (
     KeyRule("aws_key", (b"AKIA", b"ASIA"), _START + rb"(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
     KeyRule("slack_token", (b"xox",), _START + rb"xox[abprs]-[A-Za-z0-9-]{10,200}"),
     KeyRule("json_web_token", (b"eyJ",), _START + rb"eyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}"),
+    # No "--" inside: a text of many beginnings is then searched once, and not once for each of them. (A diff adds one.)
     KeyRule(
         "private_key",
         (b"PRIVATE KEY-----",),
-        rb"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\\nr\s:,-]{0,16000}?-----END [A-Z ]{0,30}PRIVATE KEY-----",
+        rb"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[A-Za-z0-9+/=\\nr\s:,]|-(?!-)){0,16000}?-{5,6}END [A-Z ]{0,30}PRIVATE KEY-----",
     ),
 )  # fmt: skip
 _LITERALS = tuple(dict.fromkeys(literal for rule in RULES for literal in rule.literals))

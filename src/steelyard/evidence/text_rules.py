@@ -74,12 +74,11 @@ class TextRules:
         if isinstance(value, str):
             return self._text(value, where, found)
         if isinstance(value, Mapping):
-            return {
-                self._text(str(name), f"{where}.key", found): self._walk(
-                    one, f"{where}.{name}" if where else str(name), found, depth + 1
-                )
-                for name, one in value.items()
-            }
+            safe = {}
+            for name, one in value.items():
+                shown = self._text(str(name), f"{where}.key", found)
+                safe[shown] = self._walk(one, f"{where}.{shown}" if where else shown, found, depth + 1)
+            return safe
         if isinstance(value, list | tuple):
             return [
                 self._walk(one, f"{where}[{number}]", found, depth + 1) for number, one in enumerate(value)

@@ -143,9 +143,22 @@ def _stat(pid: int) -> _Stat | None:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123  # called thousands of times
             fields = file.read().rpartition(b")")[2].split()
-        return _Stat(int(fields[1]), fields[0].decode(), sum(map(int, fields[11:15])), int(fields[19]))
+        state = fields[0].decode()
+        if state in "ZX" and int(fields[17]) > 1:
+            state = _state_of_threads(pid)
+        return _Stat(int(fields[1]), state, sum(map(int, fields[11:15])), int(fields[19]))
     except (OSError, ValueError, IndexError):
         return None
+
+
+def _state_of_threads(pid: int) -> str:
+    """Of a process whose first thread has ended: such a process looks dead, but its other threads go on."""
+    states = set()
+    for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+        with suppress(OSError), open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:  # noqa: PTH123
+            states.add(file.read().rpartition(b")")[2].split()[0].decode())
+    living = states - set("ZX")
+    return min(living - _STOPPED or living or {"Z"})
 
 
 def _key(pid: int, stat: _Stat | None) -> str:

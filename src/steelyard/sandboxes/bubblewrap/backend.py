@@ -170,7 +170,7 @@ def _rlimits(spec: SandboxSpec, facts: Facts) -> list[str]:
     """What init sets on itself; a group's limit is exact and needs no second one."""
     rlimits = ["core=0", f"nofile={_OPEN_FILES}"]
     if facts.limits["processes"] == "rlimit":
-        own = len(facts.kernel_evidence[:1])  # init's own thread
+        own = 1 + len(facts.kernel_evidence[:1])  # init's own threads
         rlimits.append(f"nproc={spec.limits.processes + own}")
     if facts.limits["memory"] == "polled":
         rlimits.append(f"data={spec.limits.memory_mb * _MB}")

@@ -65,6 +65,8 @@ def _can_make_group(parent: Path) -> bool:
     trial = parent / f"{PREFIX}{_TRIAL}{os.getpid()}"
     try:
         trial.mkdir()
+    except FileExistsError:
+        return True  # another thread tries it at this moment
     except OSError:
         return False
     with suppress(OSError):  # another process may have removed it already
