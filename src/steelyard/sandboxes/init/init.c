@@ -65,7 +65,7 @@ enum {
     STREAM_BUFFER = 1 << 17, /* of a socket: otherwise the kernel would keep megabytes of unread data */
     BACKLOG = 64,
     STRIKE_MS = 5,
-    START_MS = 5000, /* in which a command must begin to execute */
+    START_MS = 5000, /* how long a command that is stopped again and again may take to begin to execute */
     MAX_TIME_MS = 1 << 30,
     MAX_WATCHED = 128,
     MAX_ATTEMPTS = 256, /* that are reported one by one; all are counted */
@@ -611,14 +611,26 @@ static _Noreturn void become(struct request *request, const int stdio[3]) {
     _exit(127);
 }
 
-/* A thread of its own: a child that was stopped before it executes goes on, or dies, so that init never waits for ever. */
+static bool is_stopped(pid_t pid) {
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    text[got < 0 ? 0 : got] = 0;
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[1] && (name_end[2] == 'T' || name_end[2] == 't');
+}
+
+/* A thread of its own: a child that was stopped before it executes goes on, or dies, so that init never waits for ever.
+ * A child that is only slow is never killed. */
 static void *free_starts(void *unused) {
     const struct timespec pause = {0, 20000000};
     for (;;) {
         while (sem_wait(&starts) != 0) continue;
         int64_t begun = now_ms();
         for (pid_t child; nanosleep(&pause, NULL), (child = starting) != 0;)
-            kill(child, now_ms() - begun < START_MS ? SIGCONT : SIGKILL);
+            kill(child, now_ms() - begun >= START_MS && is_stopped(child) ? SIGKILL : SIGCONT);
     }
     return unused;
 }
