@@ -43,6 +43,7 @@ from steelyard.evidence.evidence import read_evidence
 from steelyard.evidence.folder.folder import RunFolder, find_runs
 from steelyard.evidence.folder.gradings import grading_files, read_gradings
 from steelyard.evidence.folder.seal import check_seal
+from steelyard.filesystem.cache import Cache
 from steelyard.gateway.scripted import ScriptedModel, environment, serving
 from steelyard.gateway.server import GatewayServer
 from steelyard.report.stored.open_store import open_store
@@ -445,6 +446,7 @@ def main(kills: int, seed: int) -> int:
             if number % 50 == 0:
                 _say(soak.summary())
         soak.finish()
+        Cache.default().sweep()  # as the next sandbox does; a study without a trial to run starts none
         left = soak.left_behind()
         _say(json.dumps({"kills": dict(soak.killed), **soak.counts, "left": left}, indent=2))
         return 1 if left or soak.killed.total() != kills else 0

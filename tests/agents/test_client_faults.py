@@ -42,7 +42,7 @@ def _report(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def trace(result: dict[str, Any]) -> dict[str, Any]:
-    events = (Path(result["folder"]) / "events.jsonl").read_text().splitlines()
+    events = (Path(result["folder"]) / "events.jsonl").read_bytes().splitlines()  # no other line ends than \n
     (found,) = [one["payload"] for one in map(json.loads, events) if one["type"] == "agent.trace"]
     return dict(found)
 

@@ -90,21 +90,3 @@ def test_a_process_whose_first_thread_ended_ends_at_its_timeout(sandbox: Sandbox
     finally:
         sandbox.kill_processes()
         beside.join()
-
-
-STOPPING = """import os, signal
-if os.fork(): os._exit(0)
-os.setsid()
-while True: os.kill(-1, signal.SIGSTOP)
-"""
-
-
-def test_what_stops_every_new_process_does_not_stop_init(sandbox: Sandbox) -> None:
-    """A daemon of the agent stops a command between its fork and its exec, where init waits for it."""
-    for _ in range(6):
-        assert sandbox.run(Command(("/usr/bin/python3", "-c", STOPPING), timeout_s=10)).exit_code in {0, None}
-        for _ in range(20):
-            done = sandbox.run(Command(("/bin/true",), timeout_s=0.5))
-            assert not done.lost
-            if done.timed_out:  # which ended the daemon
-                break

@@ -30,7 +30,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,7 +64,6 @@ enum {
     STREAM_BUFFER = 1 << 17, /* of a socket: otherwise the kernel would keep megabytes of unread data */
     BACKLOG = 64,
     STRIKE_MS = 5,
-    START_MS = 5000, /* how long a command that is stopped again and again may take to begin to execute */
     MAX_TIME_MS = 1 << 30,
     MAX_WATCHED = 128,
     MAX_ATTEMPTS = 256, /* that are reported one by one; all are counted */
@@ -137,8 +135,6 @@ static struct process processes[MAX_PROCESSES];
 /* What went wrong between vfork and exec: the child shares our memory until then. */
 static volatile int start_errno;
 static volatile char start_step;
-static volatile pid_t starting; /* 0: none. Until it executes init waits for it, and a process of the sandbox may stop it */
-static sem_t starts;
 
 static void kill_descendants(void);
 static int kill_round(const struct job *ending);
@@ -593,8 +589,6 @@ static void exec_by_path(struct request *request) {
 
 static _Noreturn void become(struct request *request, const int stdio[3]) {
     sigset_t none;
-    starting = getpid();
-    sem_post(&starts);
     sigemptyset(&none);
     signal(SIGPIPE, SIG_DFL); /* ignored signals survive exec */
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -609,30 +603,6 @@ static _Noreturn void become(struct request *request, const int stdio[3]) {
     }
     start_errno = errno;
     _exit(127);
-}
-
-static bool is_stopped(pid_t pid) {
-    char path[32], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0) close(fd);
-    text[got < 0 ? 0 : got] = 0;
-    const char *name_end = strrchr(text, ')');
-    return name_end && name_end[1] && (name_end[2] == 'T' || name_end[2] == 't');
-}
-
-/* A thread of its own: a child that was stopped before it executes goes on, or dies, so that init never waits for ever.
- * A child that is only slow is never killed. */
-static void *free_starts(void *unused) {
-    const struct timespec pause = {0, 20000000};
-    for (;;) {
-        while (sem_wait(&starts) != 0) continue;
-        int64_t begun = now_ms();
-        for (pid_t child; nanosleep(&pause, NULL), (child = starting) != 0;)
-            kill(child, now_ms() - begun >= START_MS && is_stopped(child) ? SIGKILL : SIGCONT);
-    }
-    return unused;
 }
 
 struct pipes {
@@ -663,7 +633,6 @@ static void start_job(uint32_t id, struct request *request) {
         start_step = 'f';
         pid = vfork();
         if (pid == 0) become(request, stdio);
-        starting = 0;
     }
     if (pid < 0) start_errno = errno;
     shut(&pipes.in[0]);
@@ -1147,7 +1116,7 @@ static bool has_room_for_notifications(void) {
     return sizes.seccomp_notif <= 512 && sizes.seccomp_notif_resp <= 512;
 }
 
-static int start_thread(void *(*run)(void *)) {
+static int start_watcher(void) {
     pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -1156,7 +1125,7 @@ static int start_thread(void *(*run)(void *)) {
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    int error = pthread_create(&thread, &attributes, run, NULL);
+    int error = pthread_create(&thread, &attributes, watch, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return error;
@@ -1176,7 +1145,7 @@ static int watch_calls(const char *program, uint32_t size) {
     if (listener_fd < 0) return errno;
     /* SET_FLAGS, SYNC_WAKE_UP: the watcher runs where the caller ran, which halves the cost of a call; since Linux 6.6 */
     ioctl(listener_fd, _IOW('!', 4, __u64), 1UL);
-    return start_thread(watch);
+    return start_watcher();
 }
 
 /* "u32 rows, rows, u32 size, the filter with a listener, the filter without": if the first cannot be had, the second refuses
@@ -1371,7 +1340,6 @@ int main(int argc, char **argv) {
     take_stdio();
     watch_children();
     umask(022);
-    if (sem_init(&starts, 0, 0) != 0 || start_thread(free_starts) != 0) _exit(66);
     for (int i = 1; i < argc; i++) set_limit(argv[i]);
     uint32_t hello[2] = {PROTOCOL, (uint32_t)getpid()};
     tell('H', 0, hello, sizeof hello);
