@@ -181,27 +181,15 @@ class Soak:
         """One kill of the kind that is next; a study that ends before it is checked, and another one begins."""
         kind = KINDS[sum(self.killed.values()) % len(KINDS)]
         while True:
-            if self._command is None:
-                words = [
-                    "study",
-                    "run",
-                    str(self._study),
-                    "--runs",
-                    str(self._runs),
-                    "--jobs",
-                    "2",
-                    "--no-judge",
-                ]
-                self._command = Command(words, self._folder / "study.log")
-                self.pids.append(self._command.pid)
-            family = descendants(self._command.pid)
-            if self._kill(kind, self._command):
+            command = self._running_study()
+            family = descendants(command.pid)
+            if self._kill(kind, command):
                 break
-            if self._command.wait() is not None:
+            if command.wait() is not None:
                 self._end_of_command()
         self.killed[kind] += 1
         if kind in FATAL:
-            self._command.wait()
+            command.wait()
             self._command = None
             _await_death(family)
             self._check_records()
@@ -295,24 +283,19 @@ class Soak:
                 _check_sealed(run)
                 self._sealed.add(name)
 
+    def _running_study(self) -> Command:
+        """The command that runs the study; it is started where the last one was killed or has ended."""
+        if self._command is None:
+            words = ["study", "run", str(self._study), "--runs", str(self._runs), "--jobs", "2", "--no-judge"]
+            self._command = Command(words, self._folder / "study.log")
+            self.pids.append(self._command.pid)
+        return self._command
+
     def finish(self) -> None:
         """The last study to its end, without a kill."""
         number = self._number
         while self._number == number:
-            if self._command is None:
-                words = [
-                    "study",
-                    "run",
-                    str(self._study),
-                    "--runs",
-                    str(self._runs),
-                    "--jobs",
-                    "2",
-                    "--no-judge",
-                ]
-                self._command = Command(words, self._folder / "study.log")
-                self.pids.append(self._command.pid)
-            self._command.wait()
+            self._running_study().wait()
             self._end_of_command()
 
     def left_behind(self) -> list[str]:

@@ -67,7 +67,7 @@ def test_a_process_whose_first_thread_ended_is_paused_and_seen(sandbox: Sandbox)
     tree = sandbox.process_tree()
     assert tree is not None
     try:
-        assert working.wait(10)
+        assert working.wait(300)
         assert tree.usage().processes == 1
         assert len(tree.processes()) == 1
         assert tree.freeze()

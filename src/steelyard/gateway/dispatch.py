@@ -40,7 +40,7 @@ async def dispatch(server: GatewayServer, request: web.BaseRequest) -> web.Strea
 
 
 async def _answer(route: Route, request: web.BaseRequest) -> web.StreamResponse:
-    """A defect of ours costs one request and does not stop the run: an agent that finds one could void its run."""
+    """A defect of the gateway costs one request and does not stop the run: an agent that finds one could void its run."""
     try:
         endpoint = _endpoint(route, request)
         task = asyncio.current_task()

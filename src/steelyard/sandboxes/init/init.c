@@ -1149,7 +1149,7 @@ static int watch_calls(const char *program, uint32_t size) {
 }
 
 /* "u32 rows, rows, u32 size, the filter with a listener, the filter without": if the first cannot be had, the second refuses
- * what the first would have shown. Both errors are told; without either filter nothing may be started here. */
+ * what the first would have shown. Both errors are reported; without either filter nothing may be started here. */
 static void start_watching(uint32_t id, const char *payload, uint32_t length) {
     int32_t errors[2] = {EINVAL, EINVAL};
     uint32_t rows = 0, size = 0, at = 4;
