@@ -8,14 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import resource
-import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import aiohttp
 
@@ -115,43 +114,49 @@ async def _streams(url: str, key: str) -> float:
 
 
 def turns(workshop: Workshop) -> Iterator[Measured]:
-    """One run of many turns: its last turns take as long as its first, and the process holds no more memory."""
+    """One run of many turns: its last turns take as long as those of a new run, and the process holds no more memory."""
     count = TURNS if workshop.asked is None else min(TURNS, 1000 * workshop.asked)
     with _model(workshop) as url, EventLog(workshop.folder / "turns.jsonl") as log:
         server = gateway_server()
         upstream = {"anthropic": Upstream(PROVIDERS["anthropic"], url, "key-of-the-upstream")}
-        route = Route(draw_key(), server, upstream, Recorder(log, Blobs(workshop.folder / "turns-blobs")))
-        route.open()
-        parts = asyncio.run(_parts(f"http://127.0.0.1:{server.port}", route.key, count))
-        route.close()
-    first, last = parts[1], parts[-1]  # of ten parts; the first one warms up
-    seconds = [{"first": first.turn_s, "last": last.turn_s}]
-    what = f"a turn at the end of a run of {count:,} turns through the gateway, against one at its beginning"
-    yield Measured.of("turns", what, seconds, ratio("last", "first"), target=1.2)
-    memory = [{"first (MB)": first.memory_bytes / 1e6, "last (MB)": last.memory_bytes / 1e6}]
+        blobs = Blobs(workshop.folder / "turns-blobs")
+        routes = [Route(draw_key(), server, upstream, Recorder(log, blobs)) for _ in range(2)]
+        for route in routes:
+            route.open()
+        long, new = (route.key for route in routes)
+        rounds, memory = asyncio.run(_long_run(f"http://127.0.0.1:{server.port}", long, new, count))
+        for route in routes:
+            route.close()
+    what = f"a turn at the end of a run of {count:,} turns through the gateway, against the same turn of a new run"
+    yield Measured.of("turns", what, rounds, ratio("long run", "new run"), target=1.2)
     what = f"memory of the controller after {count:,} turns, against that after the first fifth"
-    yield Measured.of("turns", what, memory, ratio("last (MB)", "first (MB)"), target=1.1)
+    yield Measured.of("turns", what, [memory], ratio("last (MB)", "first (MB)"), target=1.1)
 
 
-class _Part(NamedTuple):
-    """A tenth of a long run."""
+async def _long_run(
+    url: str, long: str, new: str, count: int
+) -> tuple[list[dict[str, float]], dict[str, float]]:
+    """Seconds of the last tenth's turns in turns with those of a new run, and memory after a fifth and at the end."""
+    async with aiohttp.ClientSession() as session:
 
-    turn_s: float  # the median of its turns
-    memory_bytes: int  # held at its end
+        async def turn_s(key: str, number: int) -> float:
+            begun = time.perf_counter()
+            async with session.post(
+                f"{url}/v1/messages", json=_turn(number), headers={"x-api-key": key}
+            ) as answer:
+                await answer.read()
+            return time.perf_counter() - begun
 
-
-async def _parts(url: str, key: str, count: int) -> list[_Part]:
-    parts = []
-    async with aiohttp.ClientSession(headers={"x-api-key": key}) as session:
-        for start in range(0, count, count // 10):
-            taken = []
-            for number in range(start, start + count // 10):
-                begun = time.perf_counter()
-                async with session.post(f"{url}/v1/messages", json=_turn(number)) as answer:
-                    await answer.read()
-                taken.append(time.perf_counter() - begun)
-            parts.append(_Part(statistics.median(taken), _memory_bytes()))
-    return parts
+        first_bytes = 0
+        for number in range(count - count // 10):
+            await turn_s(long, number)
+            if number == count // 5:
+                first_bytes = _memory_bytes()
+        rounds = [
+            {"long run": await turn_s(long, number), "new run": await turn_s(new, number)}
+            for number in range(count - count // 10, count)
+        ]
+    return rounds, {"first (MB)": first_bytes / 1e6, "last (MB)": _memory_bytes() / 1e6}
 
 
 def _turn(number: int) -> dict[str, Any]:
