@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,8 @@ SEARCH = (
     f"cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c {_COUNT}; env | grep -c {_COUNT}; "
     "grep -rls 'Z[q]7wT4' $HOME /tmp . 2>/dev/null | wc -l | sed 's/^ */key: /'"
 )
+# aider has no shell for the model: its test command searches, and what a failed test printed goes to the model.
+FAILING_SEARCH = f"if mkdir /tmp/searched 2>/dev/null; then {SEARCH}; exit 1; fi\n"
 NOT_FOUND = "0"  # in no process, in no variable, in no file
 TURNS: list[dict[str, Any]] = [
     {"text": "I look at the repository.", "do": {"shell": f"ls; {SEARCH}"}},
@@ -89,7 +91,7 @@ class RealAgent:
     text: str  # of --agent
     script: Sequence[Mapping[str, Any]]
     install: str
-    has_shell: bool = True
+    repository: Mapping[str, str] = field(default_factory=dict)  # more files of the repository
 
     @property
     def name(self) -> str:
@@ -103,7 +105,10 @@ AGENTS: Mapping[str, RealAgent] = {
     "gemini_cli": RealAgent("gemini_cli:model=gemini-2.5-pro", [*TURNS, END], "gemini_cli"),
     "opencode": RealAgent("opencode:model=gpt-5", [*TURNS, END], "opencode"),
     "aider": RealAgent(
-        f"aider:model=openai/gpt-4o,files={FILE}", [{"text": BLOCK}], "aider", has_shell=False
+        f"aider:model=openai/gpt-4o,files={FILE}",
+        [{"text": BLOCK}, END],
+        "aider",
+        {".aider.conf.yml": "auto-test: true\ntest-cmd: sh ci/search.sh\n", "ci/search.sh": FAILING_SEARCH},
     ),
     "openhands": RealAgent("openhands:model=anthropic/claude-opus-4-5", [*TURNS, END], "openhands"),
     "acp": RealAgent("acp:model=gemini-2.5-pro", [*TURNS, END], "acp"),
@@ -125,7 +130,7 @@ class Row:
     unknown_lines: int
     unnamed: tuple[str, ...]  # changed paths that no call of the trace names
     unattributed: tuple[str, ...]  # changed paths that were not seen to change during a call
-    key_found: str  # what the search for the real key printed; "" where the agent runs no command
+    key_found: str  # what the search for the real key printed
     wall_s: float
     folder: Path
     why: str = ""
@@ -139,7 +144,7 @@ class Row:
             "no cost": bool(self.cost_usd),
             f"changed without a call: {', '.join(self.unnamed)}": not self.unnamed,
             f"not attributed to a call: {', '.join(self.unattributed)}": not self.unattributed,
-            f"search for the key: {self.key_found}": self.key_found in {"", NOT_FOUND},
+            f"search for the key: {self.key_found}": self.key_found == NOT_FOUND,
             f"{self.unknown_lines} unknown lines in the trace": not self.unknown_lines,
             f"{self.replays[0]} of {self.replays[1]} replays gave the same": self.replays[0]
             == self.replays[1],
@@ -147,10 +152,12 @@ class Row:
         return [problem for problem, holds in checks.items() if not holds]
 
 
-def contract_for(sandbox: str, folder: Path) -> Path:
+def contract_for(agent: RealAgent, sandbox: str, folder: Path) -> Path:
     """The example with more time, or on an image that has neither the client nor its runtime."""
     made = folder / "python-discount"
     shutil.copytree(EXAMPLE, made)
+    for name, text in agent.repository.items():
+        (made / "repo" / name).write_text(text)
     contract = yaml.safe_load((made / "contract.yaml").read_text())
     contract["budget"]["wall_s"] = WALL_S
     if sandbox == "docker":
@@ -183,7 +190,7 @@ def run_agent(
             "-m",
             "steelyard",
             "run",
-            str(contract_for(sandbox, folder)),
+            str(contract_for(agent, sandbox, folder)),
             "--agent",
             agent.text,
             *("--json", "--no-judge", "--out", str(folder / "runs")),
@@ -249,7 +256,7 @@ def _row(
         unknown_lines=sum(trace["unknown"] for trace in traces),
         unattributed=tuple(one["path"] for one in changes if not one["attributed"]),
         unnamed=tuple(path for path in report["changed_files"] if path not in shown),
-        key_found=(", ".join(found) or "the search left no output") if agent.has_shell else "",
+        key_found=", ".join(found) or "the search left no output",
         wall_s=wall_s,
         folder=folder,
         why=report["termination"]["rationale"],

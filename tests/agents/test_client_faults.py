@@ -85,7 +85,9 @@ def test_binary_output_is_counted_and_shown_escaped(results: dict[str, dict[str,
     assert all(len(sample) <= 200 for sample in facts["samples"])
 
 
-def test_a_flood_of_a_gigabyte_is_kept_in_part_and_ends_the_parsing(results: dict[str, dict[str, Any]]) -> None:
+def test_a_flood_of_a_gigabyte_is_kept_in_part_and_ends_the_parsing(
+    results: dict[str, dict[str, Any]],
+) -> None:
     facts = trace(results["flood"])
     assert facts["flooded"]
     kept = Path(results["flood"]["folder"]) / "agent" / "stdout.txt"
