@@ -223,6 +223,7 @@ STAGES: dict[str, Stage] = {
     "docs/how-to/ask-a-question.md": Stage(words=_AGENT),
     "docs/agents.md": Stage(),
     "docs/how-to/evaluate-claude-code.md": Stage(needs_run=True),
+    "docs/how-to/certify-a-contract.md": Stage(words=_AGENT),
     "docs/how-to/operate.md": Stage(),
     "docs/reading-results.md": Stage(words={"STUDY": ".steelyard/runs"}, needs_run=True),
     "docs/studies.md": Stage(_suite, {**_AGENT, "command:other-agent": "command:true"}),

@@ -76,7 +76,7 @@ def test_a_contract_that_was_never_tested_is_not_certified(tmp_path: Path) -> No
     with viewing_lines(tmp_path / "runs", lines_of({"noop": 0.0})) as viewer:
         page = viewer.ask(f"/contract/{CONTRACT}").text
     assert "not certified yet" in page
-    assert "steelyard check --reference" in page
+    assert "steelyard certify" in page
 
 
 def test_the_contract_page_shows_what_the_self_test_found(tmp_path: Path) -> None:

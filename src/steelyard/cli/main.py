@@ -34,6 +34,7 @@ GROUPS = {
         "init": "write a new contract to start from",
         "import": "import SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, scorers",
         "check": "find mistakes in a contract before any agent runs",
+        "certify": "try a contract before money is spent: reference, empty change, repeats, known cheats",
         "schema": "print a JSON Schema: contract, result line, evaluation, annotation, why",
     },
     "run agents, grade changes": {
@@ -72,7 +73,7 @@ GROUPS = {
 }
 VERBS = {verb: does for group in GROUPS.values() for verb, does in group.items()}
 _MODULES = {
-    "authoring": ("demo", "init", "import_", "check", "schema"),
+    "authoring": ("demo", "init", "import_", "check", "certify", "schema"),
     "running": ("run", "agents", "grade", "serve", "plan", "study", "operate"),
     "reading": ("list_runs", "show", "view", "report", "compare", "power", "logs", "diff"),
     "records": ("review", "judge", "verify", "replay", "regrade", "rescore"),
@@ -90,6 +91,7 @@ _SYNONYMS = {  # words of other tools, and what they are here
     "test": "run",
     "validate": "check",
     "lint": "check",
+    "certificate": "certify",
     "new": "init",
     "log": "logs",
     "score": "grade",

@@ -65,19 +65,12 @@ class SelfTest:
 
     def agents(self, contract: Contract) -> Iterator[SelfTestResult]:
         """Try everything that can be tried, then report a missing reference."""
-        steps = contract.steps
-        known = contract.spec.oracle.reference is not None or any(step.reference for step in steps)
-        for agent, wanted in _required_verdicts(contract).items():
+        known = has_reference(contract)
+        for agent, wanted in required_verdicts(contract).items():
             if known or agent != "reference":
-                yield _self_test_result(agent, wanted, self._run(contract, agent, agent))
+                yield verdict_result(agent, wanted, self._run(contract, agent, agent))
         if not known and contract.spec.expected_outcome == "completion":
-            where, field = str(contract.folder / "contract.yaml"), "steps" if steps else "oracle.reference"
-            fix = (
-                "reference: right.txt, a file with the right answer"
-                if contract.spec.workspace == "none"
-                else "reference: reference.patch, which `git diff` writes of a solution"
-            )
-            raise ContractFault(Problem(where, field, "the contract has no reference", fix))
+            raise ContractFault(no_reference(contract))
 
     def _run(self, contract: Contract, agent: str, name: str) -> Record:
         self.on_start(f"{contract.id} x {name}")
@@ -87,11 +80,25 @@ class SelfTest:
         return result.record
 
 
-def _required_verdicts(contract: Contract) -> dict[str, str]:
+def required_verdicts(contract: Contract) -> dict[str, str]:
     """Agent -> the verdict that it must get. Where a refusal is expected, `noop` passes, unless a judge decides about silence."""
     if contract.spec.expected_outcome == "completion":
         return {"reference": "pass", "noop": "fail"}
     return {"reference": "pass", **({"noop": "pass"} if contract.spec.workspace == "code" else {})}
+
+
+def has_reference(contract: Contract) -> bool:
+    return contract.spec.oracle.reference is not None or any(step.reference for step in contract.steps)
+
+
+def no_reference(contract: Contract) -> Problem:
+    where, field = str(contract.folder / "contract.yaml"), "steps" if contract.steps else "oracle.reference"
+    fix = (
+        "reference: right.txt, a file with the right answer"
+        if contract.spec.workspace == "none"
+        else "reference: reference.patch, which `git diff` writes of a solution"
+    )
+    return Problem(where, field, "the contract has no reference", fix)
 
 
 def verifiers(contract: Contract) -> list[Verifier]:
@@ -155,7 +162,8 @@ def _what_broke(one: Graded, record: Record) -> str:
     return shown(f"{one.grade.why}{ended}{last_line}")
 
 
-def _self_test_result(agent: str, wanted: str, record: Record) -> SelfTestResult:
+def verdict_result(agent: str, wanted: str, record: Record) -> SelfTestResult:
+    """One run as a row: what it had to get, and what it got."""
     verdict, folder = record.verdict, str(record.evidence.folder.path)
     why, check = ("", "") if verdict.verdict == "pass" else _why_not(record)
     if verdict.status == "invalid":

@@ -40,6 +40,10 @@ _OUTCOMES = {
 _TITLES = {
     "reference": "Verdicts of the reference and of an empty change",
     "fixtures": "Scores of the contract's own example answers",
+    "repeats": "Verdicts and results of the same work, graded several times",
+    "cheats": "Verdicts of known cheats",
+    "partial": "Verdicts of the reference without one of its parts (advice)",
+    "time": "Time of each check (advice)",
 }
 
 
@@ -93,8 +97,8 @@ def _certificates(versions: Sequence[str]) -> Markup:
                     "p",
                     badge("not graded", label="not certified yet"),
                     " ",
-                    tag("code", "steelyard check --reference CONTRACT"),
-                    " grades the reference and an empty change, and keeps the result for this page.",
+                    tag("code", "steelyard certify CONTRACT"),
+                    " tries the reference, an empty change and known cheats, and keeps the result for this page.",
                 )
             )
         content += [_part(name, part) for name, part in parts.items()]
@@ -117,18 +121,22 @@ def _part(name: str, part: CertificatePart) -> Markup:
         )
         for one in part.results[:MOST_ROWS]
     ]
-    holds = badge("pass", label="holds") if part.holds else badge("fail", label="does not hold")
+    from steelyard.report.stored.certificate import ADVICE  # noqa: PLC0415  # loaded already, with the part
+
+    bad = badge("warning", label="look at it") if name in ADVICE else badge("fail", label="does not hold")
+    holds = badge("pass", label="holds") if part.holds else bad
+    command = f"check --{name}" if name in {"reference", "fixtures"} else "certify"
     return join(
         tag(
             "p",
             holds,
             f" {_TITLES[name]}: ",
-            tag("code", f"check --{name}"),
+            tag("code", command),
             f" on {moment(part.at)} UTC with Steelyard {cut(one_line(part.version), 40)}",
             f", in the sandbox {cut(one_line(str(part.sandbox)), 40)}." if part.sandbox else ".",
         ),
         [notice(cut(one_line(problem), 400), "warning") for problem in part.problems[:10]],
-        table(("tried", "must get", "got", "outcome", "why"), rows, caption=f"What check --{name} found"),
+        table(("tried", "must get", "got", "outcome", "why"), rows, caption=f"What {command} found: {name}"),
     )
 
 

@@ -13,7 +13,6 @@ from steelyard.contract.parse.not_yet import NOT_YET
 ROWS: list[tuple[str, Any, Any]] = [
     ("environment.secrets", [{"name": "A", "for": "setup"}], []),
     ("setup_inputs", ["lock"], []),
-    ("oracle.tolerance", 0.5, 0.0),
 ]
 
 

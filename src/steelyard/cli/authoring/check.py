@@ -159,7 +159,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     code, tried, catalogue = 0, 0, installed_catalogue()
-    for checked in _with_duplicate_ids(_each(args, catalogue)):
+    for checked in _with_duplicate_ids(each_contract(args, catalogue)):
         if (args.fixtures or args.reference) and not checked.faults and not checked.lacking:
             checked = _rehearsed(checked, catalogue, args)  # noqa: PLW2901  # the same contract, looked at further
         code, tried = max(code, checked.exit_code), tried + len(checked.tried)
@@ -187,7 +187,7 @@ def _rehearsed(checked: Checked, catalogue: Catalogue, args: argparse.Namespace)
     return checked._replace(tried=tried, faults=[as_typed(one, {folder: checked.path}) for one in faults])
 
 
-def _each(args: argparse.Namespace, catalogue: Catalogue) -> Iterator[Checked]:
+def each_contract(args: argparse.Namespace, catalogue: Catalogue) -> Iterator[Checked]:
     """A path that does not exist is one mistake among the others."""
     for typed in args.contracts:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -94,11 +94,12 @@ def print_tried(tried: tuple[SelfTestResult, ...]) -> None:
     console().print(table(tried))
 
 
-def table(tried: tuple[SelfTestResult, ...]) -> Rows:
-    """Without the reasons of wrong results, which are printed above as problems of the contract."""
+def table(tried: Sequence[SelfTestResult], *, with_reasons: bool = False) -> Rows:
+    """Without the reasons of wrong results, where they are printed above as problems of the contract."""
     rows = Rows(("tried", "must get", "got", "", "why"), giving=("tried",), whole=True)
     for one in tried:
-        why = "" if one.came in {"otherwise", "error"} else one_line(one.why)
+        is_told_above = one.came in {"otherwise", "error"} and not with_reasons
+        why = "" if is_told_above else one_line(one.why)
         rows.rows.append(
             (
                 Text(one_line(one.name, 60)),

@@ -138,6 +138,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="for the forecast of time")
     parser.add_argument("--force", action="store_true", help="replace --out")
+    parser.add_argument(
+        "--certified", action="store_true", help="refuse contracts that `steelyard certify` has not certified"
+    )
     add_task_options(parser)
     add_runs_option(parser)
     add_store_option(parser)
@@ -152,6 +155,11 @@ def run(args: argparse.Namespace) -> int:
     options = agent_options(args)
     check_agents(list(dict.fromkeys([*args.agent, *args.baseline])), options)
     wish = _wish(args)
+    uncertified = _uncertified(wish)
+    if uncertified and args.certified:
+        raise OperatorFault(
+            f"not certified: {', '.join(uncertified)}; try `steelyard certify {args.suites[0]}`"
+        )
     new_plan = make_plan(wish, _history(args))
     order = args.out.with_suffix(".csv")
     plan = new_plan.named(order.name)
@@ -162,8 +170,17 @@ def run(args: argparse.Namespace) -> int:
         return 0
     for line in (*plan_lines(plan), *forecast_lines(plan.forecast or {})):
         sys.stdout.write(f"{line}\n")
+    if uncertified:
+        count = f"{len(uncertified)} of {len(wish.contracts)} contracts"
+        sys.stdout.write(f"{count} not certified here; `steelyard certify {args.suites[0]}` costs no money\n")
     sys.stdout.write(f"written to {args.out} and {order}; `steelyard study run {args.out}` runs it\n")
     return 0
+
+
+def _uncertified(wish: Wish) -> list[str]:
+    from steelyard.report.stored.certificate import is_certified, read_certificate  # noqa: PLC0415  # with the bench
+
+    return [one.id for one, _ in wish.contracts if not is_certified(read_certificate(one.digest))]
 
 
 def _contracts(paths: list[Path], args: argparse.Namespace) -> list[tuple[Contract, Path]]:

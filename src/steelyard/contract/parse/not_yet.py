@@ -31,7 +31,6 @@ NOT_YET: tuple[Row, ...] = (
         "list the variable in `environment.host_variables`, and use `${NAME}` in `environment.env` or in the `env` of a check",
     ),
     Row(("setup_inputs",), _is_given),
-    Row(("oracle", "tolerance"), _is_given),
 )
 
 

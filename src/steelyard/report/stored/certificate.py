@@ -1,17 +1,17 @@
-"""What `check --reference` and `check --fixtures` found last of one version of a contract, kept in the cache by its digest.
+"""What `certify`, `check --reference` and `check --fixtures` found last of one version of a contract, kept in the cache by its digest.
 
     <cache>/certificates/<digest>.json
     {"schema": "steelyard.certificate/1", "digest": "...", "id": "widgets",
      "reference": {"at": "2026-03-07T12:00:00Z", "version": "0.2.0", "sandbox": null, "problems": [],
                    "results": [{"name": "reference", "wanted": "pass", "got": "pass", "came": "as_expected", "why": ""}, ...]},
-     "fixtures": {...}}
+     "fixtures": {...}, "repeats": {...}, "cheats": {...}, "partial": {...}, "time": {...}}
 
 The file only says what was found on this machine; no grade depends on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -30,7 +30,10 @@ MOST_CHARS = 1000
 _KEPT = frozenset({"name", "wanted", "got", "came", "why"})  # not the folder, which is gone by then
 _DIGEST_CHARS = frozenset("0123456789abcdef")
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-Part = Literal["reference", "fixtures"]
+Part = Literal["reference", "fixtures", "repeats", "cheats", "partial", "time"]
+ADVICE: frozenset[Part] = frozenset(
+    {"partial", "time"}
+)  # what an author should look at, and nothing must hold
 PARTS: tuple[Part, ...] = get_args(Part)
 
 
@@ -91,6 +94,11 @@ def read_certificate(digest: str) -> dict[Part, CertificatePart]:
         return {part: _part(data[part]) for part in PARTS if part in data}
     except _DAMAGED:
         return {}
+
+
+def is_certified(parts: Mapping[Part, CertificatePart]) -> bool:
+    """`certify` ran here, and everything that must hold does; advice changes nothing."""
+    return "repeats" in parts and all(part.holds for name, part in parts.items() if name not in ADVICE)
 
 
 def _part(data: dict[str, Any]) -> CertificatePart:

@@ -1,0 +1,1 @@
+"""A contract -> its certificate: whether its oracle is sound, before any agent runs."""
