@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +27,8 @@ from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.graders.checks.verifier import Verifier
 from steelyard.importers.direct import as_typed, contract_at, find_folders
-from steelyard.report.plain import problem_lines
+from steelyard.report.grader_rows import GraderRow, grader_rows
+from steelyard.report.plain import one_line, problem_lines
 from steelyard.sandbox_paths import WORKSPACE
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ class Checked(NamedTuple):
      "tried": [{"name": "fixtures/pass/a.json", "wanted": "at least 0.95", "got": "0.8",
                 "came": "as_expected|otherwise|error|invalid", "why": "", "folder": "..."}],
      "outputs": [{"check": "verify", "path": "/workspace/answer.json", "inferred": true}],
-     "notes": ["each check gets its own fresh tree: ..."]}
+     "notes": ["each check gets its own fresh tree: ..."], "intent": {"modules": [], "entry_points": [], "behaviour": ""},
+     "graders": [{"name": "hidden", "type": "tests", "under": "acceptance", "role": "required", "default_role": "required",
+                  "weight": 1.0, "options": {"cmd": "python3 -m unittest"}}]}
     """
 
     path: Path
@@ -67,6 +70,8 @@ class Checked(NamedTuple):
     outputs: tuple[ExpectedOutput, ...] = ()
     lacking: tuple[Problem, ...] = ()  # of this machine, and no mistake of the contract's
     notes: tuple[str, ...] = ()  # how this contract is graded, where that surprises its author
+    graders: tuple[GraderRow, ...] = ()
+    intent: Mapping[str, Any] = {}  # modules, entry points and behaviour that the author named
 
     @property
     def ok(self) -> bool:
@@ -101,6 +106,8 @@ class Checked(NamedTuple):
             "tried": [one.to_json() for one in self.tried],
             "outputs": [one._asdict() for one in self.outputs],
             "notes": list(self.notes),
+            "intent": dict(self.intent),
+            "graders": [one.to_json() for one in self.graders],
         }
 
     def lines(self) -> list[str]:
@@ -153,6 +160,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="keep the runs of --fixtures and --reference here"
     )
+    parser.add_argument(
+        "--graders",
+        action="store_true",
+        help="list every check and grader: type, gate, role, weight, options",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object per contract")
     add_task_options(parser)
 
@@ -164,6 +176,8 @@ def run(args: argparse.Namespace) -> int:
             checked = _rehearsed(checked, catalogue, args)  # noqa: PLW2901  # the same contract, looked at further
         code, tried = max(code, checked.exit_code), tried + len(checked.tried)
         _tell(checked, as_json=args.json)
+        if args.graders and not args.json and checked.graders:
+            _print_graders(checked)
     if (args.fixtures or args.reference) and not tried and not code:
         raise OperatorFault("nothing to test: no contract here has a verifier with fixtures")
     return code
@@ -177,6 +191,25 @@ def _tell(checked: Checked, *, as_json: bool) -> None:
         from steelyard.cli.authoring.self_test import print_tried  # noqa: PLC0415  # loaded already, since something was tried
 
         print_tried(checked.tried)
+
+
+def _print_graders(checked: Checked) -> None:
+    from rich.text import Text  # noqa: PLC0415  # only for the table
+
+    from steelyard.cli.console.output import console  # noqa: PLC0415  # as above
+    from steelyard.report.rows import Rows  # noqa: PLC0415  # as above
+
+    rows = Rows(
+        ("grader", "type", "gate", "role", "weight", "options"), right=frozenset({"weight"}), whole=True
+    )
+    for one in checked.graders:
+        cells = (one.name, one.type, one.under, one.role_text, f"{one.weight:g}", one.options_text)
+        rows.rows.append(tuple(Text(one_line(cell)) for cell in cells))
+    console().print(rows)
+    named = {key.replace("_", " "): value for key, value in checked.intent.items() if value}
+    for key, value in named.items():
+        text = value if isinstance(value, str) else ", ".join(value)
+        sys.stdout.write(f"  {key}: {one_line(text)}\n")
 
 
 def _rehearsed(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
@@ -246,6 +279,8 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
         outputs=tuple(_outputs(contract)),
         lacking=tuple(_lacking(contract)),
         notes=tuple(_notes(contract)),
+        graders=tuple(grader_rows(contract)),
+        intent=contract.spec.metadata.intent.model_dump(mode="json"),
     )
 
 
