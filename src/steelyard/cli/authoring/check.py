@@ -27,7 +27,7 @@ from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.graders.checks.verifier import Verifier
 from steelyard.importers.direct import as_typed, contract_at, find_folders
-from steelyard.report.grader_rows import GraderRow, grader_rows
+from steelyard.report.explanation.grader_rows import GraderRow, grader_rows
 from steelyard.report.plain import one_line, problem_lines
 from steelyard.sandbox_paths import WORKSPACE
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from authoring import Author, Steelyard
 from steelyard.contract.load import load_contract
 from steelyard.graders.catalogue import installed_catalogue
-from steelyard.report.grader_rows import GraderRow, grader_rows
+from steelyard.report.explanation.grader_rows import GraderRow, grader_rows
 
 GRADERS = [
     {"type": "max_files_changed", "limit": 3},
