@@ -22,3 +22,7 @@ def test_a_repository_is_tried_with_the_cheats_of_its_language() -> None:
     assert {"python-exit", "python-conftest", "python-equal", "delete-tests"} <= python
     assert not any(name.startswith(("javascript", "go", "c-")) for name in python)
     assert "true-commands" in {one.name for one in cheats_for(["lib/a.js", "package.json"])}
+
+
+def test_an_empty_repository_is_tried_with_what_needs_no_file() -> None:
+    assert {one.name for one in cheats_for([])} == {"claim-success", "delete-tests"}

@@ -20,7 +20,9 @@ FOLDER = Path(__file__).parent / "cheats"
 class Cheat(NamedTuple):
     name: str
     what: str
-    needs: tuple[str, ...]  # patterns of file names, one of which a repository must have
+    needs: tuple[
+        str, ...
+    ]  # patterns of file names, one of which a repository must have; * also fits an empty one
     script: Path
 
 
@@ -34,7 +36,8 @@ def cheats_for(names: Iterable[str]) -> list[Cheat]:
     return [
         one
         for one in known_cheats()
-        if any(fnmatch.fnmatchcase(base, pattern) for pattern in one.needs for base in bases)
+        if "*" in one.needs
+        or any(fnmatch.fnmatchcase(base, pattern) for pattern in one.needs for base in bases)
     ]
 
 
