@@ -10,6 +10,7 @@ from steelyard.study.certify.stability import CheckFacts, check_facts, stability
 FACTS = st.builds(
     CheckFacts,
     st.sampled_from(["pass", "fail", "error"]),
+    st.sampled_from([None, 0.5, 1.0]),
     st.frozensets(st.tuples(st.sampled_from("abc"), st.sampled_from(["passed", "failed"])), max_size=4),
     st.just(1.0),
     st.just(60.0),
@@ -17,7 +18,7 @@ FACTS = st.builds(
 
 
 def facts(outcome: str, **tests: str) -> CheckFacts:
-    return CheckFacts(outcome, frozenset(tests.items()), 1.0, 60.0)
+    return CheckFacts(outcome, None, frozenset(tests.items()), 1.0, 60.0)
 
 
 def test_results_that_are_all_the_same_are_stable() -> None:
@@ -28,6 +29,11 @@ def test_results_that_are_all_the_same_are_stable() -> None:
 def test_a_test_that_changes_is_named_though_the_check_fails_each_time() -> None:
     repeats = [facts("fail", a="failed", b="passed"), facts("fail", a="failed", b="failed")]
     assert stability([repeats]) == (1, 2, ("b",))
+
+
+def test_a_reward_that_changes_is_a_result_that_changes() -> None:
+    repeats = [facts("fail")._replace(score=score) for score in (0.2, 0.2, 0.3)]
+    assert stability([repeats]) == (2, 3, ())
 
 
 def test_a_test_that_is_missing_once_is_unstable() -> None:
@@ -43,10 +49,17 @@ def test_the_order_of_repeats_does_not_matter(groups: list[list[CheckFacts]]) ->
 def test_everything_is_the_same_exactly_if_no_group_has_two_results(groups: list[list[CheckFacts]]) -> None:
     found = stability(groups)
     assert found.same <= found.total == sum(map(len, groups))
-    assert (found.same == found.total) == all(len({one[:2] for one in group}) <= 1 for group in groups)
+    assert (found.same == found.total) == all(len({one[:3] for one in group}) <= 1 for group in groups)
 
 
 def test_a_check_that_did_not_start_says_nothing() -> None:
-    ran = {"outcome": "pass", "started": True, "observed_s": 0.5, "ceiling_s": 60.0, "failing": ["x"]}
+    ran = {
+        "outcome": "pass",
+        "started": True,
+        "observed_s": 0.5,
+        "ceiling_s": 60.0,
+        "score": 0.5,
+        "failing": ["x"],
+    }
     found = check_facts({"ran": ran, "not": {**ran, "started": False}})
-    assert found == {"ran": CheckFacts("pass", frozenset({("x", "failed")}), 0.5, 60.0)}
+    assert found == {"ran": CheckFacts("pass", 0.5, frozenset({("x", "failed")}), 0.5, 60.0)}

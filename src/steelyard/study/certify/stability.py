@@ -11,6 +11,7 @@ class CheckFacts(NamedTuple):
     """What one grading recorded of one check."""
 
     outcome: str  # pass, fail, error
+    score: float | None  # of a verifier its reward
     tests: frozenset[tuple[str, str]]  # (id, outcome) of each test, where the runner reports them
     observed_s: float
     ceiling_s: float
@@ -26,7 +27,11 @@ def check_facts(outcomes: Mapping[str, Mapping[str, Any]]) -> dict[str, CheckFac
     """Of every check that ran. `outcomes` is what the bench recorded: outcome.json of each check."""
     return {
         name: CheckFacts(
-            str(one["outcome"]), _tests(one), float(one["observed_s"] or 0), float(one["ceiling_s"] or 0)
+            str(one["outcome"]),
+            one.get("score"),
+            _tests(one),
+            float(one["observed_s"] or 0),
+            float(one["ceiling_s"] or 0),
         )
         for name, one in outcomes.items()
         if one.get("started")
@@ -43,7 +48,7 @@ def stability(groups: Iterable[Sequence[CheckFacts]]) -> Stability:
     """Each group is the repeats of the same work; an empty change and the reference are two groups."""
     same, total, unstable = 0, 0, set[str]()
     for facts in groups:
-        counts = Counter((one.outcome, one.tests) for one in facts)
+        counts = Counter((one.outcome, one.score, one.tests) for one in facts)
         same += max(counts.values(), default=0)
         total += len(facts)
         unstable |= _unstable_tests(facts)
