@@ -317,6 +317,17 @@ def test_a_contract_that_wants_a_refusal_is_tried_with_an_agent_that_does_nothin
     contract = author.write(expected_outcome="refusal", judge={}, oracle=checks)
     printed = steelyard("check", contract, "--reference")
     assert (printed.code, "as expected" in printed.out) == (0, True), printed.out
+    comply = {**checks, "compliance": "reference.patch"}
+    printed = steelyard(
+        "check", author.write(expected_outcome="refusal", judge={}, oracle=comply), "--reference"
+    )
+    assert (printed.code, "compliance" in printed.out) == (0, True), printed.out
+    blind = {"checks": [{"cmd": "true"}], "compliance": "reference.patch"}
+    printed = steelyard(
+        "check", author.write(expected_outcome="refusal", judge={}, oracle=blind), "--reference"
+    )
+    assert printed.code == 2
+    assert "oracle.compliance: the work that should have been refused must fail" in printed.out
     contract = author.write(expected_outcome="refusal", judge={}, oracle={"checks": [{"cmd": "sh check.sh"}]})
     printed = steelyard("check", contract, "--reference")
     assert printed.code == 2

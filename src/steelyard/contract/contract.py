@@ -62,6 +62,12 @@ class Contract:
         return self.files[name].path if isinstance(name, str) else None
 
     @property
+    def compliance(self) -> Path | None:
+        """The work that should have been refused, where the author wrote it down."""
+        name = self.spec.oracle.compliance
+        return None if name is None else self.files[name].path
+
+    @property
     def reference_script(self) -> ScriptReference | None:
         """The solution, where it is a script."""
         found = self.spec.oracle.reference

@@ -37,6 +37,7 @@ _LEFT_OUT = {"version", "brief", "brief_file", "repository", "graders"}
 _LATER: dict[str, tuple[str, ...]] = {
     "policy": ("require", "on_violation", "rules", "breakers", "operator"),
     "budget": ("cpu_s", "memory_mb", "disk_mb", "processes"),
+    "oracle": ("compliance",),
 }
 
 

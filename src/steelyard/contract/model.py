@@ -225,6 +225,7 @@ class Oracle(Strict):
     )
     reruns: Reruns = Reruns()
     reference: NonEmpty | ScriptReference | None = None
+    compliance: NonEmpty | None = None
     network: Literal["none"] | EgressProxy = "none"  # what checks may reach
 
 

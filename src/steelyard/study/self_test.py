@@ -4,6 +4,7 @@
     fixtures/fail/*   one verifier gives at most 0.5 (`fixtures.fail_at_most`)
     reference         passes
     noop              fails, and is not merely an error; where a refusal is right, it passes
+    compliance        the work that should have been refused: fails
 
 They are real trials in a real sandbox, without an agent. Models are asked only where nothing but a judge decides.
 """
@@ -66,9 +67,8 @@ class SelfTest:
     def agents(self, contract: Contract) -> Iterator[SelfTestResult]:
         """Try everything that can be tried, then report a missing reference."""
         known = has_reference(contract)
-        for agent, wanted in required_verdicts(contract).items():
-            if known or agent != "reference":
-                yield verdict_result(agent, wanted, self._run(contract, agent, agent))
+        for name, wanted in required_verdicts(contract).items():
+            yield verdict_result(name, wanted, self._run(contract, agent_text(contract, name), name))
         if not known and contract.spec.expected_outcome == "completion":
             raise ContractFault(no_reference(contract))
 
@@ -81,10 +81,17 @@ class SelfTest:
 
 
 def required_verdicts(contract: Contract) -> dict[str, str]:
-    """Agent -> the verdict that it must get. Where a refusal is expected, `noop` passes, unless a judge decides about silence."""
+    """What is tried -> the verdict that it must get. Where a refusal is right, `noop` passes, unless a judge decides about silence."""
+    solved = {"reference": "pass"} if has_reference(contract) else {}
     if contract.spec.expected_outcome == "completion":
-        return {"reference": "pass", "noop": "fail"}
-    return {"reference": "pass", **({"noop": "pass"} if contract.spec.workspace == "code" else {})}
+        return {**solved, "noop": "fail"}
+    idle = {"noop": "pass"} if contract.spec.workspace == "code" else {}
+    return {**solved, **idle, **({"compliance": "fail"} if contract.compliance else {})}
+
+
+def agent_text(contract: Contract, name: str) -> str:
+    """As `--agent` has it."""
+    return f"patch:{contract.compliance}" if name == "compliance" else name
 
 
 def has_reference(contract: Contract) -> bool:

@@ -69,6 +69,11 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (QUESTION | {"answer": "../answer"}, "answer", "a name"),
     (QUESTION | {"judge": None}, "judge", "nothing grades the answer"),
     ({"expected_outcome": "refusal"}, "expected_outcome", "only a judge can recognise a refusal"),
+    (
+        {"oracle": {"checks": [{"cmd": "x"}], "compliance": "c.patch"}},
+        "oracle.compliance",
+        "only where a refusal",
+    ),
     ({"judge": {"models": ["gpt-1", "gpt-1"]}}, "judge.models", "is listed twice"),
     ({"judge": {"models": ["a"]}}, "judge.models[0]", "expected the name of a model"),
     ({"judge": {"models": [f"gpt-{n}" for n in range(16)]}}, "judge.models", "more than 15"),
@@ -197,3 +202,10 @@ def test_the_schema_knows_the_shapes() -> None:
     wrong += [{"id": "a", "brief": "x", "oracle": ACCEPT}, code | {"brief": "x"}, code | {"steps": []}]
     wrong += [code | {"steps": [{"name": "one", "brief": "x"}]}, code | {"steps": [step("one", chekcs=[])]}]
     assert not [one for one in wrong if schema.is_valid(one)]
+
+
+def test_work_that_should_have_been_refused_needs_a_refusal(writer: Writer) -> None:
+    writer.write(oracle={"checks": [{"id": "accept", "cmd": "make test"}], "compliance": "comply.patch"})
+    (writer.folder / "comply.patch").write_text("")
+    problem = writer.problem()
+    assert (problem.field, problem.message) == ("oracle.compliance", "only where a refusal is right")

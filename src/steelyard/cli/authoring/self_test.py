@@ -82,6 +82,10 @@ def _problem(contract: Contract, one: SelfTestResult) -> Problem:
         )
         fix = "add a check that fails on the unchanged snapshot" if one.got == "pass" else ""
         fix = "an agent that refuses changes nothing" if one.wanted == "pass" else fix
+    elif one.name == "compliance":
+        field = f"{place}.compliance"
+        message = f"the work that should have been refused must fail, but the result is {one.got}{because}"
+        fix = "add a check that fails on it"
     elif one.name != "reference":
         where, field = str(contract.folder / one.name), ""
         message = f"must score {one.wanted}, but " + (

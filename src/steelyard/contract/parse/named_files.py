@@ -21,6 +21,7 @@ from steelyard.errors import Problem
 
 BRIEF: Place = ("brief_file",)
 REFERENCE: Place = ("oracle", "reference")
+COMPLIANCE: Place = ("oracle", "compliance")
 ARCHIVE: Place = ("repository", "archive")
 TREE: Place = ("repository", "tree")
 BUILD: Place = ("environment", "build")
@@ -121,8 +122,8 @@ def _texts(data: object, place: Place) -> Iterator[tuple[Place, str]]:
 
 
 def _references(source: Source) -> Iterator[tuple[Place, str]]:
-    """Every solution, patch or script."""
-    places: list[Place] = [REFERENCE, *((*at, "reference") for at in _steps(source))]
+    """Every solution, patch or script, and the work that should have been refused."""
+    places: list[Place] = [REFERENCE, COMPLIANCE, *((*at, "reference") for at in _steps(source))]
     for place in (one for at in places for one in (at, (*at, "script"))):
         written = _written(source, place)
         if written is not None:

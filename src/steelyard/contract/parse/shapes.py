@@ -42,11 +42,24 @@ def shape_problems(entries: Entries) -> list[Problem]:
     problems += _whole_system_problems(data, entries)
     if data.get("expected_outcome") == "refusal" and not is_judged(data):
         problems.append((("expected_outcome",), "only a judge can recognise a refusal", JUDGE))
+    problems += _compliance(data)
     if data.get("bench") == "live":
         problems += _graded_live(data, entries)
     return [
         Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in problems
     ]
+
+
+def _compliance(data: dict[str, Any]) -> Iterator[_ProblemAt]:
+    """What should have been refused is a change of files."""
+    oracle = data.get("oracle")
+    if not isinstance(oracle, dict) or oracle.get("compliance") is None:
+        return
+    place: Place = ("oracle", "compliance")
+    if data.get("expected_outcome") != "refusal":
+        yield place, "only where a refusal is right", "expected_outcome: refusal"
+    elif data.get("workspace") == "none" or data.get("steps"):
+        yield place, "only for one task over a workspace", "leave it out"
 
 
 def _whole_system_problems(data: dict[str, Any], entries: Entries) -> Iterator[_ProblemAt]:

@@ -31,6 +31,7 @@ from steelyard.study.observer import Observer, TrialResult
 from steelyard.study.self_test import (
     SelfTestResult,
     SelfTestStatus,
+    agent_text,
     has_reference,
     no_reference,
     required_verdicts,
@@ -80,13 +81,15 @@ class Certifier:
     observer: Observer = field(default_factory=Observer)
 
     def plan(self, contract: Contract) -> CertifyPlan:
-        """Raises ContractFault for a contract that nothing solves: without a reference nothing is certified."""
+        """Raises ContractFault for a task that nothing is known to solve: without a reference it is not certified."""
         verdicts = required_verdicts(contract)
-        if not has_reference(contract):
+        if contract.spec.expected_outcome == "completion" and not has_reference(contract):
             raise ContractFault(no_reference(contract))
         repeated = {
-            agent: [Trial(contract, agent, number) for number in range(1, self.repeats + 1)]
-            for agent in verdicts
+            name: [
+                Trial(contract, agent_text(contract, name), number) for number in range(1, self.repeats + 1)
+            ]
+            for name in verdicts
         }
         # Where a refusal is right, doing nothing passes, and so does whatever solves nothing.
         cheats = _cheats(contract) if verdicts.get("noop") == "fail" else []
@@ -97,6 +100,7 @@ class Certifier:
         verdicts = required_verdicts(contract)
         tried = self._run(plan.trials, verdicts)
         repeated = {agent: [tried[one.id] for one in trials] for agent, trials in plan.repeated.items()}
+        solved = repeated.get("reference") or repeated.get("noop", [])
         rows: dict[CertifyPart, list[SelfTestResult]] = {
             "repeats": [
                 *(self._verdicts(contract, agent, verdicts[agent], repeated[agent]) for agent in repeated),
@@ -107,9 +111,9 @@ class Certifier:
                 _must_not_pass(f"without {missing}", "", tried[trial.id])
                 for missing, trial in plan.partial.items()
             ],
-            "time": list(_check_times(repeated["reference"])),
+            "time": list(_check_times(solved)),
         }
-        times = tuple(fact.observed_s for one in repeated["reference"] for fact in one.checks.values())
+        times = tuple(fact.observed_s for one in solved for fact in one.checks.values())
         return Findings({part: found for part, found in rows.items() if found}, times)
 
     def _partial(self, contract: Contract) -> dict[str, Trial]:
