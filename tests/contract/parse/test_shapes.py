@@ -69,11 +69,6 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (QUESTION | {"answer": "../answer"}, "answer", "a name"),
     (QUESTION | {"judge": None}, "judge", "nothing grades the answer"),
     ({"expected_outcome": "refusal"}, "expected_outcome", "only a judge can recognise a refusal"),
-    (
-        {"oracle": {"checks": [{"cmd": "x"}], "compliance": "c.patch"}},
-        "oracle.compliance",
-        "only where a refusal",
-    ),
     ({"judge": {"models": ["gpt-1", "gpt-1"]}}, "judge.models", "is listed twice"),
     ({"judge": {"models": ["a"]}}, "judge.models[0]", "expected the name of a model"),
     ({"judge": {"models": [f"gpt-{n}" for n in range(16)]}}, "judge.models", "more than 15"),
