@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,7 +83,7 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
     others = (
         {}
         if name in BUILT_IN or name in CLIENTS
-        else {point.name: point for point in entry_points(group="steelyard.agents")}
+        else {point.name: point for point in metadata.entry_points(group="steelyard.agents")}
     )
     if name not in BUILT_IN and name not in CLIENTS and name not in others:
         names = sorted({*BUILT_IN, *CLIENTS, *others})

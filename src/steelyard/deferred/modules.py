@@ -21,9 +21,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 PACKAGE = "steelyard."
+# Of libraries: for a terminal, for a table that few commands draw, for names that are wrong, for files that few tasks have.
 LIBRARIES = frozenset(
-    {"rich.live", "rich.spinner", "rich.table"}
-)  # for a terminal, or for a table that few commands draw
+    {
+        *(
+            "ctypes",
+            "decimal",
+            "difflib",
+            "importlib.metadata",
+            "importlib.resources",
+            "shlex",
+            "tempfile",
+            "tomllib",
+        ),
+        *("rich.console", "rich.live", "rich.spinner", "rich.table", "rich.text"),
+    }
+)
 _STATE = "__deferred__"
 # What the import system asks of a module that it has just found.
 _IMPORT_NAMES = frozenset(
@@ -96,16 +109,21 @@ class _DeferringLoader:
 
 
 class _DeferringFinder:
-    """Finds the modules of Steelyard, and some of libraries; packages run at once, as they hold nothing or a table."""
+    """Finds the modules of Steelyard, and some of libraries; packages of ours run at once, as they hold nothing or a table."""
 
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not name.startswith(PACKAGE) and name not in LIBRARIES:
+        is_library = name in LIBRARIES
+        if not is_library and not name.startswith(PACKAGE):
             return None
         spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None and spec.submodule_search_locations is None:
+        if (
+            spec is not None
+            and spec.loader is not None
+            and (is_library or spec.submodule_search_locations is None)
+        ):
             spec.loader = _DeferringLoader(spec.loader)  # type: ignore[assignment]  # all that the import system calls
         return spec
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -110,7 +109,7 @@ class Cache:
 
     def fresh(self) -> Path:
         """A private folder that is swept when its maker is gone; otherwise its user removes it."""
-        folder = self.root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
+        folder = self.root / "tmp" / f"{owner_tag()}-{os.urandom(8).hex()}"
         folder.mkdir(parents=True)
         return folder
 

@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 
 from steelyard.contract.model import (
@@ -101,7 +101,7 @@ def explain(
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    close = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else ""
 
 

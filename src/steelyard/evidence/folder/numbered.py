@@ -13,7 +13,6 @@ import fcntl
 import hashlib
 import os
 import re
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -95,7 +94,7 @@ def _bound(data: Mapping[str, Any], signer: Path | None) -> dict[str, Any]:
 
 def _write_new(target: Path, data: Mapping[str, Any]) -> bool:
     options = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    temporary = target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}.new")
+    temporary = target.with_name(f"{TEMPORARY}{os.urandom(8).hex()}.new")
     write_atomic(temporary, orjson.dumps(data, option=options), durable=True)
     try:
         os.link(temporary, target)  # refuses to replace, unlike rename

@@ -12,7 +12,7 @@ import functools
 import json
 from collections.abc import Mapping
 from dataclasses import field
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from steelyard.deferred.data_class import dataclass
@@ -69,7 +69,7 @@ class FailureTag:
 @functools.cache
 def taxonomy() -> Mapping[str, FailureMode]:
     """The records of the package's own file, by id."""
-    return parse_taxonomy(files("steelyard.verdict.failures").joinpath(FILE).read_text(encoding="utf-8"))
+    return parse_taxonomy(Path(__file__).with_name(FILE).read_text(encoding="utf-8"))
 
 
 def parse_taxonomy(text: str) -> dict[str, FailureMode]:
