@@ -12,9 +12,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import OperatorFault
 from steelyard.evidence.key_rules import RULES, rules_digest
 
