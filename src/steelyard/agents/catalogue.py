@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
 
 from steelyard.agents import data, replay, step_solutions
 from steelyard.agents.base import Agent
@@ -16,6 +15,7 @@ from steelyard.agents.configured import configured
 from steelyard.agents.process import CommandLine, Script, Solution
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions

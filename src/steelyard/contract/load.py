@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from steelyard.contract.catalogue import Catalogue, Material
 from steelyard.contract.contract import Contract, Step
@@ -26,6 +25,7 @@ from steelyard.contract.parse.yaml_source import Source, dotted, read_yaml
 from steelyard.contract.snapshot.snapshot import Snapshot, look_at, take_snapshot
 from steelyard.contract.suite import with_suite
 from steelyard.deferred import model as models
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.cache import Cache
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import spec_from_file_location
+from os.path import isfile
 from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from importlib.abc import Loader
     from typing import Any
 
@@ -115,17 +117,32 @@ class _DeferringFinder:
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        is_library = name in LIBRARIES
-        if not is_library and not name.startswith(PACKAGE):
+        if name in LIBRARIES:
+            spec = PathFinder.find_spec(name, path, target)
+        elif name.startswith(PACKAGE):
+            spec = _own_spec(name, path or ()) or PathFinder.find_spec(name, path, target)
+            if spec is None or spec.submodule_search_locations is not None:
+                return spec
+        else:
             return None
-        spec = PathFinder.find_spec(name, path, target)
-        if (
-            spec is not None
-            and spec.loader is not None
-            and (is_library or spec.submodule_search_locations is None)
-        ):
+        if spec is not None and spec.loader is not None:
             spec.loader = _DeferringLoader(spec.loader)  # type: ignore[assignment]  # all that the import system calls
         return spec
+
+
+def _own_spec(name: str, folders: Iterable[str]) -> ModuleSpec | None:
+    """A module or a package of ours, by the name of its file: the search of `PathFinder` takes four times as long."""
+    tail = name.rpartition(".")[2]
+    for folder in folders:
+        for file, inside in (
+            (f"{folder}/{tail}.py", None),
+            (f"{folder}/{tail}/__init__.py", [f"{folder}/{tail}"]),
+        ):
+            if isfile(file):  # noqa: PTH113  # pathlib takes longer to load than this to run
+                return spec_from_file_location(
+                    name, file, loader=SourceFileLoader(name, file), submodule_search_locations=inside
+                )
+    return None
 
 
 def defer_modules() -> None:

@@ -18,9 +18,9 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault
 from steelyard.filesystem import remove

@@ -14,11 +14,41 @@ from rich import console as rich_console
 from rich import text as rich_text
 
 from steelyard.deferred.data_class import dataclass
-from steelyard.report.styled import Styled, cell_len
+from steelyard.deferred.named_tuple import NamedTuple
 
 LEAST = 24  # the last column is not worth less
 INDENT = 7  # the width of a run's short name, and a space
 GAP = 3  # between two values on one line below
+
+
+_NARROW = str.maketrans(dict.fromkeys("✓✗…", "x"))
+
+
+class Styled(NamedTuple):
+    """A text with one style, also a part that `rich.text.Text.assemble` takes. Rich takes long to load, and a plain line
+    needs none of it.
+    """
+
+    plain: str
+    style: str = ""
+
+    def __rich__(self) -> rich_text.Text:
+        return rich_text.Text(self.plain, self.style)
+
+
+def cell_len(text: str) -> int:
+    """How many columns of a terminal a text takes; `rich.cells` is asked about letters of other scripts."""
+    if is_simple(text):
+        return len(text)
+    from rich.cells import cell_len as rich_cell_len  # noqa: PLC0415
+
+    return rich_cell_len(text)
+
+
+def is_simple(text: str) -> bool:
+    """Whether each character of it is one column wide."""
+    known = text.translate(_NARROW)
+    return known.isascii() and (known.isprintable() or not known)
 
 
 @dataclass(frozen=True)

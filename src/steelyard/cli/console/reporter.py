@@ -28,9 +28,8 @@ from steelyard.contract.contract import Contract
 from steelyard.deferred.data_class import dataclass
 from steelyard.report import progress
 from steelyard.report.plain import one_line
-from steelyard.report.rows import LEAST, Rows
+from steelyard.report.rows import LEAST, Rows, Styled
 from steelyard.report.short_line import short_line
-from steelyard.report.styled import Styled
 from steelyard.report.terminal import Columns, footer, print_summary, seconds
 
 WIDEST = 40  # of a contract's or an agent's name

@@ -11,8 +11,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import InfraFault
 from steelyard.evidence.key_rules import redact_keys
 from steelyard.evidence.redact import NO_SECRETS, RedactedStream, Secrets

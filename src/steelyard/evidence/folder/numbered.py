@@ -16,10 +16,11 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder import signature
 from steelyard.evidence.folder.canonical import canonical

@@ -20,8 +20,8 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import AgentFault, InfraFault, SteelyardError
 from steelyard.filesystem.owner import owner_tag
 from steelyard.sandboxes.bubblewrap.order import LOCK, START, UNLOCK, Order
