@@ -84,6 +84,33 @@ def test_wrong_arguments_are_a_type_error_before_and_after_the_first_instance(
         Fresh(1)
 
 
+@pytest.mark.parametrize(("args", "named"), CALLS)
+def test_the_first_instance_and_the_hundredth_are_equal(args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    @dataclass(frozen=True)
+    class Fresh:
+        x: int
+        y: int = 2
+        names: list[str] = field(default_factory=list, kw_only=True)
+        hidden: str = ""
+
+    first = Fresh(*args, **named)
+    last = [Fresh(*args, **named) for _ in range(100)][-1]
+    assert first == last
+    assert repr(first) == repr(last)
+
+
+def test_post_init_runs_for_the_first_instance_and_the_hundredth() -> None:
+    @dataclass
+    class Fresh:
+        count: int
+        double: int = field(init=False)
+
+        def __post_init__(self) -> None:
+            self.double = 2 * self.count
+
+    assert [Fresh(one).double for one in range(100)] == [2 * one for one in range(100)]
+
+
 def test_equality_compares_the_class_and_the_compared_fields() -> None:
     assert Point(1, names=["a"]) == Point(1, names=["b"])
     assert Point(1) != Point(2)

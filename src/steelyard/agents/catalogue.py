@@ -5,9 +5,8 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
 
 from steelyard.agents import data, replay, step_solutions
 from steelyard.agents.base import Agent
@@ -16,6 +15,7 @@ from steelyard.agents.configured import configured
 from steelyard.agents.process import CommandLine, Script, Solution
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
@@ -83,7 +83,7 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
     others = (
         {}
         if name in BUILT_IN or name in CLIENTS
-        else {point.name: point for point in entry_points(group="steelyard.agents")}
+        else {point.name: point for point in metadata.entry_points(group="steelyard.agents")}
     )
     if name not in BUILT_IN and name not in CLIENTS and name not in others:
         names = sorted({*BUILT_IN, *CLIENTS, *others})

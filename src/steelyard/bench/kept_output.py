@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.sandboxes.base import Captured
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from steelyard.bench.execution_spec import SuiteSpec, bench_specs
 from steelyard.bench.transfer import link_targets
@@ -17,6 +16,7 @@ from steelyard.bench.transfer.steering import Steering, Steers, may_steer
 from steelyard.bench.transfer.system import policy as system_policy
 from steelyard.contract.catalogue import Material
 from steelyard.contract.contract import Contract
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.environment import setup_layer
 from steelyard.environment.prepare import Environment
 from steelyard.evidence.change.change import Change, ChangeEntry

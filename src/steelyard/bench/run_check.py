@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, TypeVar, assert_never
+from typing import TypeVar, assert_never
 
 from steelyard.bench import live as live_tree
 from steelyard.bench import missing_tool
@@ -31,6 +31,7 @@ from steelyard.bench.whose_fault import blamed
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, GraderFault, InfraFault
 from steelyard.filesystem.tree import is_within

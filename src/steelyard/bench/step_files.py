@@ -14,11 +14,11 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.contract import Contract, Step
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.environment.prepare import Environment
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.folder.blobs import Blobs

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from steelyard.bench.outcome import Outcome
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.environment.prepare import Environment
 from steelyard.errors import GraderFault, InfraFault
 from steelyard.sandboxes.base import FileOverlay

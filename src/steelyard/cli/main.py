@@ -99,6 +99,8 @@ _SYNONYMS = {  # words of other tools, and what they are here
     "resume": "operate",
     "pause": "operate",
 }
+_STARTS_SANDBOXES = {"run", "grade"}
+_STARTS_NONE = frozenset({"-h", "--help", "docker", "local", "--sandbox=docker", "--sandbox=local"})
 OPERATOR = 2
 INFRASTRUCTURE = 3
 
@@ -146,7 +148,7 @@ def _run(arguments: list[str]) -> int:
     outlive_reader()
     from steelyard.errors import ContractFault, SteelyardError  # noqa: PLC0415  # dataclasses cost as much as argparse
 
-    module = _import_verb(verb)
+    module = _import_verb(verb, starts_sandboxes=_starts_sandboxes(arguments))
     parser = parser_of(verb)
     try:
         code: int = module.run(_parse(parser, arguments[1:]))
@@ -161,13 +163,22 @@ def _run(arguments: list[str]) -> int:
     return code
 
 
-def _import_verb(verb: str) -> ModuleType:
+def _starts_sandboxes(arguments: Sequence[str]) -> bool:
+    """Whether a command will probably start a sandbox of bubblewrap; a contract may still ask for another."""
+    return arguments[0] in _STARTS_SANDBOXES and not _STARTS_NONE.intersection(arguments)
+
+
+def _import_verb(verb: str, *, starts_sandboxes: bool = False) -> ModuleType:
     """The module of a verb. Modules, classes and functions stay until the end: the collector need not look at them."""
     defer_modules()
     # Plugins of pydantic watch how programs validate; looking for them reads the metadata of every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.disable()
     try:
+        if starts_sandboxes:
+            from steelyard.sandboxes.bubblewrap import launcher_client  # noqa: PLC0415  # only for such a verb
+
+            launcher_client.start_early()
         module = importlib.import_module(module_of(verb))
         assert callable(module.run)  # its code, and that of the modules whose names it needs, runs here
         return module

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import Field
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from steelyard.contract.execution_spec import ExecutionSpec
 from steelyard.contract.model import Layer, Under
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.filesystem.tree import Entry
 
 POLICY_NAME = "policy.allowed_paths"  # the grader that `policy.allowed_paths` stands for

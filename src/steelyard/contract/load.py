@@ -9,9 +9,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
-
-from pydantic import ValidationError
 
 from steelyard.contract.catalogue import Catalogue, Material
 from steelyard.contract.contract import Contract, Step
@@ -27,6 +24,8 @@ from steelyard.contract.parse.shapes import shape_problems
 from steelyard.contract.parse.yaml_source import Source, dotted, read_yaml
 from steelyard.contract.snapshot.snapshot import Snapshot, look_at, take_snapshot
 from steelyard.contract.suite import with_suite
+from steelyard.deferred import model as models
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.cache import Cache
 
@@ -137,7 +136,7 @@ def _found(path: Path) -> Iterator[Path]:
 def _spec(source: Source, problems: list[Problem]) -> ContractSpec | None:
     try:
         return ContractSpec.model_validate_json(json.dumps(source.data))
-    except ValidationError as refused:
+    except models.ValidationError as refused:
         problems += explanation.explain(refused, source, partial(explanation.known_keys, ContractSpec))
         return None
 

@@ -11,7 +11,9 @@ import math
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import (
+from steelyard.contract.allowed_hosts import MOST_HOSTS, check_host, check_hosts
+from steelyard.contract.threshold import TOLERANCE
+from steelyard.deferred.model import (
     AfterValidator,
     BaseModel,
     ConfigDict,
@@ -21,9 +23,7 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
-
-from steelyard.contract.allowed_hosts import MOST_HOSTS, check_host, check_hosts
-from steelyard.contract.threshold import TOLERANCE
+from steelyard.deferred.plain_model import field_names
 from steelyard.sandbox_paths import WORKSPACE
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -433,7 +433,7 @@ class Quality(Strict):
         if self.weights is not None:
             return self.weights.model_dump()
         named = (0.5, 0.25, 0.25) if self.maintainability else (2 / 3, 1 / 3, 0.0)
-        return dict(zip(QualityWeights.model_fields, (*named, 0.0), strict=True))
+        return dict(zip(field_names(QualityWeights), (*named, 0.0), strict=True))
 
     @model_validator(mode="after")
     def _each_weight_counts(self) -> Quality:

@@ -1,7 +1,7 @@
 """`dataclass` of the standard library, with its methods shared or made at first use.
 
 The standard library writes and compiles five methods for each class when the class is made: half a millisecond, and a command
-makes two hundred classes. Here `__init__` is compiled when the first instance is made, and all classes share the other methods.
+makes two hundred classes. Here `__init__` is compiled when a class has many instances, and all classes share the other methods.
 Fields, `replace`, `asdict`, equality, hash, text, pickling and the errors of a frozen class are those of the standard library.
 
 Not for grader types: pydantic validates their options and reads how the class was made. No ordering, no `InitVar`.
@@ -14,11 +14,16 @@ from dataclasses import MISSING, FrozenInstanceError
 from operator import attrgetter
 from reprlib import recursive_repr
 
+_COMPILED_AFTER = 30  # instances
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass as dataclass  # noqa: PLC0414  # type checkers know the original
     from typing import Any
+
+    # of each field: name, may be positional, may be given, default, factory
+    _Plan = list[tuple[str, bool, bool, Any, Any]]
 else:
 
     def dataclass(cls: type | None = None, /, **options: bool) -> Any:
@@ -68,13 +73,57 @@ def _set(cls: Any, own: set[str], name: str, method: Callable[..., Any]) -> None
 
 
 def _deferred_init(cls: Any, *, frozen: bool) -> Callable[..., None]:
+    """Sets the fields one by one, until there are so many instances that it pays to compile the method."""
+    instances = 0
+    plan: _Plan = []
+
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # what it is
-        init = _compiled_init(cls, frozen=frozen)
-        if cls.__dict__.get("__init__") is __init__:
-            cls.__init__ = init
-        init(self, *args, **kwargs)
+        nonlocal instances
+        instances += 1
+        if not plan:
+            plan.extend(_plan_of(cls))
+        values = _bound(plan, args, kwargs) if instances <= _COMPILED_AFTER else None
+        if values is None:
+            init = _compiled_init(cls, frozen=frozen)
+            if cls.__dict__.get("__init__") is __init__:
+                cls.__init__ = init
+            init(self, *args, **kwargs)
+            return
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        if hasattr(cls, "__post_init__"):
+            self.__post_init__()
 
     return __init__
+
+
+def _plan_of(cls: Any) -> _Plan:
+    return [
+        (one.name, one.init and not one.kw_only, one.init, one.default, one.default_factory)
+        for one in dataclasses.fields(cls)
+    ]
+
+
+def _bound(plan: _Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """What each field is set to; None where the arguments do not fit, which the compiled method says in words."""
+    values: dict[str, Any] = {}
+    position = used = 0
+    for name, is_positional, is_given, default, factory in plan:
+        if is_positional and position < len(args):
+            values[name] = args[position]
+            position += 1
+            if name in kwargs:
+                return None
+        elif is_given and name in kwargs:
+            values[name] = kwargs[name]
+            used += 1
+        elif default is not MISSING:
+            values[name] = default
+        elif factory is not MISSING:
+            values[name] = factory()
+        elif is_given:
+            return None
+    return values if position == len(args) and used == len(kwargs) else None
 
 
 def _compiled_init(cls: Any, *, frozen: bool) -> Callable[..., None]:

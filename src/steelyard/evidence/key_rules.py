@@ -13,7 +13,8 @@ import functools
 import hashlib
 import re
 from collections import Counter
-from typing import NamedTuple
+
+from steelyard.deferred.named_tuple import NamedTuple
 
 VERSION = "steelyard.redaction/1"
 

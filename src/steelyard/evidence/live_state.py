@@ -9,10 +9,11 @@ import os
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.folder.folder import EVENTS, RunFolder
 from steelyard.evidence.in_use import is_in_use
 from steelyard.filesystem.plain_file import open_plain

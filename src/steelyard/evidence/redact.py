@@ -16,10 +16,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import NamedTuple
 from urllib.parse import quote
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 
 # A shorter value ("1", "true", "EMPTY") would be found in every other file.
 SHORTEST_BYTES = 8

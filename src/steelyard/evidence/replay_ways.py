@@ -10,8 +10,9 @@ None where the checks reach a network: their results depend on what answers ther
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.trace.summary import Summary
 
 Kind = Literal["changes", "cassette", "agent"]

@@ -15,13 +15,12 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault
 from steelyard.filesystem import remove
@@ -110,7 +109,7 @@ class Cache:
 
     def fresh(self) -> Path:
         """A private folder that is swept when its maker is gone; otherwise its user removes it."""
-        folder = self.root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
+        folder = self.root / "tmp" / f"{owner_tag()}-{os.urandom(8).hex()}"
         folder.mkdir(parents=True)
         return folder
 

@@ -23,8 +23,8 @@ import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.filesystem.tree import shown
 
 CONTENTS = ".contents"

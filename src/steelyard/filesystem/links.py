@@ -7,8 +7,8 @@ inside the tree, even to nothing, but never out of it and never round in a circl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.filesystem.tree import Entry
 
 MOST_HOPS = 40  # the kernel's own limit

@@ -8,17 +8,17 @@ is its page in the documentation: what must hold, `Why:`, `Example:`, `Fooled by
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any
-
-from pydantic import ConfigDict, Field
 
 from steelyard.bench import final_tree as final_trees
 from steelyard.bench.execution_spec import BenchSpec
 from steelyard.bench.outcome import Outcome
 from steelyard.contract.catalogue import ContractFile, GraderEntry, GraderType
 from steelyard.contract.model import NonEmpty
+from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.model import ConfigDict, Field
 from steelyard.errors import GraderFault
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.folder.blobs import Blobs

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from importlib import metadata
 
 from steelyard.contract.catalogue import Catalogue
 from steelyard.deferred.table import DeferredTable
@@ -65,7 +65,7 @@ class InstalledTypes(Mapping[str, type[Grader]]):
 
     @cached_property
     def _others(self) -> dict[str, type[Grader]]:
-        return {point.name: loaded_type(point) for point in entry_points(group="steelyard.graders")}
+        return {point.name: loaded_type(point) for point in metadata.entry_points(group="steelyard.graders")}
 
     def __getitem__(self, name: str) -> type[Grader]:
         return BUILT_IN[name] if name in BUILT_IN else self._others[name]
@@ -82,7 +82,7 @@ def installed_catalogue() -> Catalogue:
     return Catalogue(InstalledTypes(), PLANNED)
 
 
-def loaded_type(point: EntryPoint) -> type[Grader]:
+def loaded_type(point: metadata.EntryPoint) -> type[Grader]:
     """The grader type of another package; raises OperatorFault for anything else."""
     kind = point.load()
     if isinstance(kind, type) and issubclass(kind, Grader):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.threshold import is_enough
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.finding import Finding
 
 GradeOutcome = Literal["pass", "fail", "error", "not_applicable"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from steelyard.bench.run_check import Bench, check_environment
 from steelyard.bench.step_files import StepFiles, kept_as_change, overlays_of, step_files_of
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.errors import GraderFault, InfraFault
 from steelyard.evidence.change.change import Change

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
-
 from steelyard import rubric
 from steelyard.contract.model import NonEmpty
+from steelyard.deferred.model import ConfigDict, Field
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.grade import Grade
 

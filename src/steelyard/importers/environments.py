@@ -19,11 +19,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from steelyard.contract.model import NonEmpty, Release, Strict
+from steelyard.contract.model import NonEmpty, Release
 from steelyard.contract.parse.yaml_source import Place, Source, dotted, read_yaml
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
 from steelyard.importers.reading import fault, validated
+from steelyard.importers.strict import Strict
 from steelyard.importers.task import Options
 
 ANY = "*"

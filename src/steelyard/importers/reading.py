@@ -13,21 +13,23 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from steelyard.contract.parse.explain import explain, known_keys
 from steelyard.contract.parse.files import inside
 from steelyard.contract.parse.yaml_source import MOST_BYTES, MOST_DEPTH, Place, Source, dotted
+from steelyard.deferred import model as models
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 MOST_FILE_BYTES = 64 << 20
 _HEADER = re.compile(r"^\s*\[\[?\s*([A-Za-z0-9_.\-]+)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"^\s*([A-Za-z0-9_.\-]+)\s*=")
 
-Model = TypeVar("Model", bound=BaseModel)
+Model = TypeVar("Model", bound="BaseModel")
 
 
 class Unsupported(NamedTuple):
@@ -158,7 +160,7 @@ def validated(source: Source, model: type[Model], unsupported: Iterable[Unsuppor
     ]
     try:
         found = model.model_validate_json(json.dumps(source.data))
-    except ValidationError as refused:
+    except models.ValidationError as refused:
         problems += explain(refused, source, partial(known_keys, model))
     if problems:
         raise ContractFault(problems)

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
-from steelyard.contract.model import NonEmpty, Strict
+from steelyard.contract.model import NonEmpty
 from steelyard.contract.parse.yaml_source import Source
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
@@ -31,6 +31,7 @@ from steelyard.importers.clones import submodules_of
 from steelyard.importers.environments import Environments
 from steelyard.importers.reading import fault, strict_json, validated
 from steelyard.importers.repositories import repository_of
+from steelyard.importers.strict import Strict
 from steelyard.importers.swebench_ids import dropped, kept_ids
 from steelyard.importers.task import BRIEF, Options, Task, brief_of, checked_id
 

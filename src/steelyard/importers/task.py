@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import yaml
 from steelyard.contract.load import FILE
 from steelyard.contract.model import NAME_PATTERN
 from steelyard.contract.parse.yaml_source import parse_yaml
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any
 
 from steelyard.contract.model import Budget
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.termination import Termination
 from steelyard.monitors.alert import MOST_EVENTS, Alert

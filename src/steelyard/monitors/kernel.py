@@ -7,9 +7,10 @@ A call that ordinary programs try and do without (`io_uring_setup`) is no alert.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from steelyard.contract.model import RuleClass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.monitors.rules.rule import EXCERPT_CHARS
 
 # Runtimes and allocators try these at their start, or where a debugger might be; a refusal changes nothing for them.

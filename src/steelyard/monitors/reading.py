@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.trace.chain import Event
 from steelyard.monitors.rules.rule import Format
 from steelyard.monitors.shell import Parsed, Simple, parse_argv, parse_shell

@@ -11,7 +11,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+
+from steelyard.deferred.named_tuple import NamedTuple
 
 MOST_CHARS = 16_384  # of one command line
 _DEEPEST = 4  # shells in shells

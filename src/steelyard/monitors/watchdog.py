@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import orjson
 
 from steelyard.contract.model import Budget, Policy
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.trace.chain import Event
 from steelyard.monitors.alert import Alert
 from steelyard.monitors.budget import BudgetMonitor

@@ -13,10 +13,10 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from steelyard.contract.contract import Contract
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 
 PROTOCOL_SEED = 20260307

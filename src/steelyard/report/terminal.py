@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from rich import console as rich_console
 from rich import table as rich_table
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.text import Text
+from rich import text as rich_text
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.filesystem.tree import shown
 from steelyard.judge import saved_calibration
 from steelyard.report import compare, judge_card, summary
 from steelyard.report.plain import one_line
-from steelyard.report.rows import Rows
+from steelyard.report.rows import Rows, Styled
 from steelyard.stats import interval as intervals
 
 COLOURS = {"pass": "green", "fail": "red", "error": "yellow", "invalid": "magenta", "ungraded": "yellow"}
@@ -32,7 +32,9 @@ class Results:
 
     results: Sequence[Mapping[str, Any]]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+    def __rich_console__(
+        self, console: rich_console.Console, options: rich_console.ConsoleOptions
+    ) -> Iterator[rich_console.RenderableType]:
         del console
         columns = Columns(
             gated=any(result.get("workspace") != "none" for result in self.results),
@@ -68,35 +70,37 @@ class Columns:
             least=self.least,
         )
 
-    def row(self, result: Mapping[str, Any], *, unicode: bool, expected: str = "") -> tuple[Text, ...]:
-        cells = {
-            "reward": lambda: Text(number(result["reward"])),
+    def row(
+        self, result: Mapping[str, Any], *, unicode: bool, expected: str = ""
+    ) -> tuple[Styled | rich_text.Text, ...]:
+        cells: dict[str, Callable[[], Styled | rich_text.Text]] = {
+            "reward": lambda: Styled(number(result["reward"])),
             "judge": lambda: judge_card.judge_word(result.get("judge")),
-            "time": lambda: Text(seconds(result["durations"].get("wall_s")), "dim"),
+            "time": lambda: Styled(seconds(result["durations"].get("wall_s")), "dim"),
             "expected": lambda: _as_expected(result, expected),
         }
         return (
-            Text((result["run"] or "-").rsplit("-", 1)[-1] or "-", "dim"),
-            Text(one_line(result["contract"]["id"], 40)),
-            Text(one_line(str(result["agent"]), 40)),
+            Styled((result["run"] or "-").rsplit("-", 1)[-1] or "-", "dim"),
+            Styled(one_line(result["contract"]["id"], 40)),
+            Styled(one_line(str(result["agent"]), 40)),
             coloured(result["verdict"]),
             *(gate_mark(result, gate, unicode=unicode) for gate in (GATES if self.gated else ())),
-            Text(number(result["score"])),
+            Styled(number(result["score"])),
             *(cells[name]() for name in self.more),
-            Text(reason(result)),
+            Styled(reason(result)),
         )
 
 
-def footer(results: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
+def footer(results: Sequence[Mapping[str, Any]]) -> Iterator[Styled]:
     """What the marks mean, where the evidence is, and what was not isolated."""
-    yield Text("")
+    yield Styled("")
     if any(result.get("workspace") != "none" for result in results):
         undecided = any("error" in (result["gates"] or {}).values() for result in results)
-        yield Text(LEGEND + ("  ! not decided" if undecided else ""), "dim")
+        yield Styled(LEGEND + ("  ! not decided" if undecided else ""), "dim")
     for folder in dict.fromkeys(Path(result["folder"]).parent for result in results if result["folder"]):
-        yield Text(f"evidence in {shown(str(_from_here(folder)))}", "dim")
+        yield Styled(f"evidence in {shown(str(_from_here(folder)))}", "dim")
     if any((result["assurance"] or {}).get("isolation") == "none" for result in results):
-        yield Text("isolation: none (local sandbox)", "yellow")
+        yield Styled("isolation: none (local sandbox)", "yellow")
 
 
 def table_of_results(results: Iterable[Mapping[str, Any]]) -> Results:
@@ -122,21 +126,21 @@ def _from_here(folder: Path) -> Path:
     return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
-def _as_expected(result: Mapping[str, Any], wanted: str) -> Text:
+def _as_expected(result: Mapping[str, Any], wanted: str) -> Styled:
     if wanted == result["verdict"]:
-        return Text("as expected", "green")
-    return Text(f"not {wanted}!", "bold red")
+        return Styled("as expected", "green")
+    return Styled(f"not {wanted}!", "bold red")
 
 
-def coloured(verdict: str) -> Text:
-    return Text(verdict, COLOURS.get(verdict, ""))
+def coloured(verdict: str) -> Styled:
+    return Styled(verdict, COLOURS.get(verdict, ""))
 
 
-def gate_mark(result: Mapping[str, Any], gate: str, *, unicode: bool = True) -> Text:
+def gate_mark(result: Mapping[str, Any], gate: str, *, unicode: bool = True) -> Styled:
     if result["gates"] is None:
-        return Text("-", "dim")
+        return Styled("-", "dim")
     outcome = result["gates"][gate]
-    return Text((MARKS if unicode else PLAIN_MARKS)[outcome], COLOURS[outcome])
+    return Styled((MARKS if unicode else PLAIN_MARKS)[outcome], COLOURS[outcome])
 
 
 def number(value: float | None) -> str:
@@ -170,7 +174,7 @@ def ending(result: Mapping[str, Any]) -> str:
     return code if code == "wall_time" or not rationale else f"{code} ({rationale})"
 
 
-def print_summary(console: Console, results: Sequence[Mapping[str, Any]]) -> None:
+def print_summary(console: rich_console.Console, results: Sequence[Mapping[str, Any]]) -> None:
     """Rates over all runs: what passed, and what the judge holds to be right."""
     summaries = summary.summarise(results)
     for table in (table_of_agents(summaries), table_of_judged(summaries)):
@@ -178,11 +182,11 @@ def print_summary(console: Console, results: Sequence[Mapping[str, Any]]) -> Non
             console.print()
             console.print(table)
     for note in _notes(summaries):
-        console.print(Text(note, "dim"))
+        console.print(Styled(note, "dim"))
     if any(one.judged.trials for one in summaries):
         runs = next((Path(str(one["folder"])).parent for one in results if one.get("folder")), None)
         for note in saved_calibration.calibration_lines(runs) if runs is not None else ():
-            console.print(Text(one_line(note), "dim"))
+            console.print(Styled(one_line(note), "dim"))
 
 
 def _notes(summaries: Sequence[summary.AgentSummary]) -> Iterator[str]:
@@ -265,22 +269,22 @@ def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:
     )
     for grade in grades:
         cells = (
-            Text(one_line(grade["name"], 40)),
-            Text(grade["type"]),
+            Styled(one_line(grade["name"], 40)),
+            Styled(grade["type"]),
             coloured(grade["outcome"]),
-            Text(number(grade["score"])),
-            Text(counts_as(grade), "dim"),
-            Text(one_line(grade["why"])),
+            Styled(number(grade["score"])),
+            Styled(counts_as(grade), "dim"),
+            Styled(one_line(grade["why"])),
         )
         rows.rows.append(cells)
     return rows
 
 
-def print_comparison(console: Console, comparison: compare.Comparison) -> None:
+def print_comparison(console: rich_console.Console, comparison: compare.Comparison) -> None:
     for why in comparison.incomparable:
-        console.print(Text(f"the two runs are not comparable: {one_line(why)}", "bold yellow"))
+        console.print(Styled(f"the two runs are not comparable: {one_line(why)}", "bold yellow"))
     for name, run in zip(("first", "second"), comparison.runs, strict=True):
-        console.print(Text(f"{name:<6} {run}", "dim"))
+        console.print(Styled(f"{name:<6} {run}", "dim"))
     table = rich_table.Table(box=None, pad_edge=False, header_style="bold")
     for name in ("", "first", "second"):
         table.add_column(name, overflow="fold")
@@ -293,5 +297,5 @@ def print_comparison(console: Console, comparison: compare.Comparison) -> None:
         ("changed by both, differently", comparison.otherwise),
     ):
         if paths:
-            console.print(Text(f"\n{title}:", "bold"))
-            console.print(Text("\n".join(f"  {path}" for path in paths)))
+            console.print(Styled(f"\n{title}:", "bold"))
+            console.print(Styled("\n".join(f"  {path}" for path in paths)))

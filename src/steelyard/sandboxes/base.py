@@ -12,10 +12,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, Self
+from typing import Literal, Protocol, Self
 
 from steelyard import sandbox_paths
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.sandboxes.init.attempts import OnAttempt

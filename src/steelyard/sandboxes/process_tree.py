@@ -17,9 +17,9 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.sandboxes.limits import shared_memory
 from steelyard.sandboxes.limits.watch_usage import descendants
 

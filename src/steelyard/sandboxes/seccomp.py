@@ -26,9 +26,9 @@ import os
 import platform
 import struct
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import InfraFault
 
 _ALLOW = 0x7FFF0000

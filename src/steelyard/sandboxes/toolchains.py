@@ -16,9 +16,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import InfraFault, MissingCapability
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.contents import stamp, tree_digest

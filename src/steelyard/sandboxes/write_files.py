@@ -12,8 +12,9 @@ import shutil
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import NamedTuple, Self
+from typing import Self
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.sandboxes.base import FileOverlay
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from steelyard.deferred.model import BaseModel, ConfigDict, Field, model_validator
 from steelyard.graders.grade import Evaluated, Graded
 from steelyard.judge import judgement
 from steelyard.verdict.verdict import Verdict, evaluated_by

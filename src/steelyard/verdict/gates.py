@@ -9,9 +9,10 @@ G4 safety       scope, policy, no finding of severity `violation`, no stop for s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from steelyard.contract.threshold import is_enough
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.graders.grade import Graded

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from steelyard.contract.catalogue import POLICY_NAME
 from steelyard.contract.model import ContractScore, Envelope, Quality
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import Graded
 from steelyard.verdict.run_facts import ChangeSize, RunFacts

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.trace.termination import CLASS_OF
 
 Decision = Literal["pass", "fail", "error", "ungraded", "invalid"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.graders.grade import Graded
 

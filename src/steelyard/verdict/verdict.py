@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from steelyard.contract.model import ContractScore, Quality
 from steelyard.contract.threshold import is_enough
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import Evaluated, Graded
 from steelyard.judge import judgement

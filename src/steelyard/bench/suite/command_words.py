@@ -9,7 +9,8 @@ from __future__ import annotations
 import posixpath
 import shlex
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from steelyard.deferred.named_tuple import NamedTuple
 
 
 class CommandWords(NamedTuple):

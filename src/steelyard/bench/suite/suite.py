@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from steelyard.bench.outcome import CheckOutcome
 from steelyard.contract.threshold import is_enough
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 
 
 class Decision(NamedTuple):

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator
 from fnmatch import translate
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from steelyard.bench.transfer.git_settings import is_git_config, makes_a_repository, runs_programs
 from steelyard.bench.transfer.merged_settings import with_old_settings
@@ -21,6 +20,7 @@ from steelyard.bench.transfer.names import node_names
 from steelyard.bench.transfer.names.node_shadows import NodeShadows
 from steelyard.bench.transfer.names.shadowing import ALONE, Shadows, Surroundings, is_idle
 from steelyard.bench.transfer.steering_parts import MAX_BYTES, PARTS, same_part
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import ChangeEntry, claimed_paths
 from steelyard.filesystem.tree import Entry, prefixes, shown

@@ -6,11 +6,10 @@ import posixpath
 from dataclasses import field
 from typing import Annotated
 
-from pydantic import AfterValidator, ConfigDict, Field
-
 from steelyard.bench.transfer.system.places import KERNEL, PLACES, matches
 from steelyard.contract.model import ImageName, NonEmpty, Variable, Workdir
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.model import AfterValidator, ConfigDict, Field
 from steelyard.sandbox_paths import PUBLISHED
 
 MOST_ARTIFACTS, MOST_EXCLUDES, MOST_HOOKS = 100, 100, 20

@@ -8,25 +8,69 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
-from rich.console import Console
+from rich import console as rich_console
 
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
+from steelyard.report.rows import Rows, Styled, is_simple
 
 PIPED_WIDTH = 200
 # JSON allows these as they are, but terminals obey some, hide others, and `splitlines` cuts a record at the rest.
 _OBEYED = deferred_pattern("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
-def console() -> Console:
+def console() -> rich_console.Console:
     """Colours and the real width on a terminal; plain, wide lines when piped."""
-    return (
-        Console() if sys.stdout.isatty() else Console(width=PIPED_WIDTH, color_system=None, highlight=False)
-    )
+    if sys.stdout.isatty():
+        return rich_console.Console()
+    return rich_console.Console(width=PIPED_WIDTH, color_system=None, highlight=False)
+
+
+class _PlainScreen:
+    """A piped stdout: lines and rows that fit are written as they are, and rich draws the rest; the text is the same."""
+
+    def print(self, *things: Any, **options: Any) -> None:
+        text = _plain(things[0]) if len(things) == 1 and not options else None
+        if text is None:
+            self._console.print(*things, **options)
+        else:
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+
+    @cached_property
+    def _console(self) -> rich_console.Console:
+        return console()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._console, name)
+
+
+def screen() -> rich_console.Console:
+    """As `console`, for lines and rows one at a time."""
+    return console() if sys.stdout.isatty() else cast("rich_console.Console", _PlainScreen())
+
+
+def is_ascii_only() -> bool:
+    """Whether stdout takes no letters but those of ASCII, as rich decides it."""
+    return not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+
+
+def _plain(thing: object) -> str | None:
+    """The lines of a thing that rich would print as they are."""
+    text = None
+    if isinstance(thing, Rows):
+        text = thing.plain(PIPED_WIDTH, "..." if is_ascii_only() else "…")
+    elif isinstance(thing, Styled):
+        text = thing.plain
+    if text is None:
+        return None
+    fits = all(is_simple(line) and len(line) <= PIPED_WIDTH for line in text.split("\n"))
+    return text if fits else None
 
 
 def check_out(out: Path) -> None:

@@ -6,8 +6,8 @@ import os
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.folder.folder import GRADINGS_HEAD, MANIFEST, RunFolder
 from steelyard.evidence.in_use import is_in_use
 from steelyard.evidence.live_state import phase_of

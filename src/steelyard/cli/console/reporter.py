@@ -18,17 +18,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from rich import console as rich_console
 from rich import live, spinner
-from rich.console import Console, Group, RenderableType
-from rich.text import Text
+from rich import text as rich_text
 
-from steelyard.cli.console.output import console, print_json
+from steelyard.cli.console.output import is_ascii_only, print_json, screen
 from steelyard.cli.console.phases import Phases, RunKey
 from steelyard.contract.contract import Contract
 from steelyard.deferred.data_class import dataclass
 from steelyard.report import progress
 from steelyard.report.plain import one_line
-from steelyard.report.rows import LEAST, Rows
+from steelyard.report.rows import LEAST, Rows, Styled
 from steelyard.report.short_line import short_line
 from steelyard.report.terminal import Columns, footer, print_summary, seconds
 
@@ -81,7 +81,7 @@ class Reporter:
     def __init__(self, planned: Planned, *, as_json: bool) -> None:
         self._planned, self._json = planned, as_json
         self._columns = planned.columns
-        self._screen = console()
+        self._screen = screen()
         self._headed = True
         self._ended: list[Mapping[str, Any]] = []  # every run
         self._counted: list[Mapping[str, Any]] = []  # the last run of each trial
@@ -98,7 +98,7 @@ class Reporter:
         on_stdout = sys.stdout.isatty()
         if not sys.stderr.isatty() or (on_stdout and self._json):
             return None
-        screen = self._screen if on_stdout else Console(stderr=True)
+        screen = self._screen if on_stdout else rich_console.Console(stderr=True)
         return live.Live(
             get_renderable=self._underway,
             console=screen,
@@ -145,7 +145,7 @@ class Reporter:
         """One line about the command itself, on stderr; above what is running, where that is shown."""
         line = one_line(text, 300)
         if self._live is not None and self._live.console is self._screen:
-            self._screen.print(Text(f"steelyard: {line}", "yellow"), soft_wrap=True)
+            self._screen.print(Styled(f"steelyard: {line}", "yellow"), soft_wrap=True)
         else:
             print(f"steelyard: {line}", file=sys.stderr, flush=True)  # noqa: T201  # this is the command line
 
@@ -164,9 +164,7 @@ class Reporter:
 
     def _print(self, line: Mapping[str, Any], expected: str) -> None:
         rows = self._columns.table(headed=self._headed)
-        rows.rows.append(
-            self._columns.row(line, unicode=not self._screen.options.ascii_only, expected=expected)
-        )
+        rows.rows.append(self._columns.row(line, unicode=not is_ascii_only(), expected=expected))
         self._headed = False
         self._screen.print(rows)
         sys.stdout.flush()
@@ -191,28 +189,28 @@ class Reporter:
 
     def print(self, line: str) -> None:
         """A line of prose below the rows."""
-        self._screen.print(Text(line))
+        self._screen.print(Styled(line))
 
-    def _tally(self) -> Text:
+    def _tally(self) -> Styled:
         ended, of = len(self._counted), self._planned.trials
         head = f"{of} trials" if ended == of else f"{ended} of {of} trials ended"
         took = seconds(time.monotonic() - self._began)
-        return Text(f"{head}: {progress.tally(self._counted) or 'no result'}, in {took}", "bold")
+        return Styled(f"{head}: {progress.tally(self._counted) or 'no result'}, in {took}", "bold")
 
     @cached_property
     def _spinner(self) -> spinner.Spinner:
         return spinner.Spinner("dots")
 
-    def _underway(self) -> RenderableType:
+    def _underway(self) -> rich_console.RenderableType:
         with self._lock:
             running, note = list(self._running.values()), self._note
             counted, took = list(self._counted), list(self._took)
         self._spinner.update(text=self._status(counted, took, running, note))
-        return Group(self._spinner, *self._jobs(running))
+        return rich_console.Group(self._spinner, *self._jobs(running))
 
     def _status(
         self, counted: list[Mapping[str, Any]], took: list[float], running: list[_Running], note: str
-    ) -> Text:
+    ) -> rich_text.Text:
         of, now = self._planned.trials, time.monotonic()
         waiting = max(0, of - len(counted) - len(running))
         left = progress.seconds_left(
@@ -221,9 +219,9 @@ class Reporter:
         verdicts = f": {progress.tally(counted)}" if counted else ""
         parts = [f"{len(counted)} of {of} done{verdicts}", _clock(now - self._began)]
         parts += [f"about {_clock(left)} left"] if left is not None else []
-        return Text(", ".join(parts) + (f"  {note}" if note else ""))
+        return rich_text.Text(", ".join(parts) + (f"  {note}" if note else ""))
 
-    def _jobs(self, running: list[_Running]) -> Iterator[RenderableType]:
+    def _jobs(self, running: list[_Running]) -> Iterator[rich_console.RenderableType]:
         if not running:
             return
         room = max(1, self._screen.height - _ROOM)
@@ -236,16 +234,16 @@ class Reporter:
             phase = phases.get(one.key, one.phase) if one.phase == CHECKS else one.phase
             rows.rows.append(
                 (
-                    Text(f"  {one_line(one.key.contract, WIDEST)}"),
-                    Text(one_line(one.key.agent, WIDEST)),
-                    Text(one_line(phase, WIDEST), "cyan"),
-                    Text(_clock(now - one.began), "dim"),
-                    Text(""),
+                    Styled(f"  {one_line(one.key.contract, WIDEST)}"),
+                    Styled(one_line(one.key.agent, WIDEST)),
+                    Styled(one_line(phase, WIDEST), "cyan"),
+                    Styled(_clock(now - one.began), "dim"),
+                    Styled(""),
                 )
             )
         yield rows
         if len(running) > room:
-            yield Text(f"  and {len(running) - room} more", "dim")
+            yield Styled(f"  and {len(running) - room} more", "dim")
 
 
 def _clock(value: float) -> str:

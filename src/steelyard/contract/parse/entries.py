@@ -13,13 +13,16 @@ from dataclasses import field, replace
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
-
 from steelyard.contract.catalogue import POLICY_NAME, Catalogue, GraderEntry, GraderType
 from steelyard.contract.model import Fraction, Layer, Name, NonEmpty, Strict, Under
 from steelyard.contract.parse import explain as explanation
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.deferred import model as models
+from steelyard.deferred.constraints import NotPlainError
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.model import BaseModel, Field
+from steelyard.deferred.plain_model import field_names
+from steelyard.deferred.plain_values import read_dataclass
 from steelyard.errors import Problem
 
 MOST_WEIGHT = 1_000_000
@@ -184,10 +187,10 @@ def _weight(keys: CheckKeys | GraderKeys, kind: type[GraderType], *, required: b
 def _common(
     entries: Entries, place: Place, raw: dict[str, Any], model: type[CheckKeys | GraderKeys]
 ) -> CheckKeys | GraderKeys | None:
-    common = {key: value for key, value in raw.items() if key in model.model_fields}
+    common = {key: value for key, value in raw.items() if key in field_names(model)}
     try:
         return model.model_validate_json(json.dumps(common))
-    except ValidationError as refused:
+    except models.ValidationError as refused:
         entries.problems += explanation.explain(
             refused, entries.source, partial(explanation.known_keys, model), place
         )
@@ -197,7 +200,7 @@ def _common(
 def _type_of(
     entries: Entries, place: Place, raw: dict[str, Any], model: type[CheckKeys | GraderKeys]
 ) -> type[GraderType] | None:
-    name = raw.get("type", model.model_fields["type"].get_default())
+    name = raw.get("type", getattr(model, "type", None))
     if not isinstance(name, str):
         return None  # the common keys say so already
     types = entries.catalogue.types
@@ -220,7 +223,7 @@ def _options(
 ) -> Any:
     """An instance of the type, or None with the problems noted."""
     own = {field.name for field in dataclasses.fields(kind)}
-    rest = {key: value for key, value in raw.items() if key not in model.model_fields}
+    rest = {key: value for key, value in raw.items() if key not in field_names(model)}
     before = len(entries.problems)
     for key in [key for key in rest if key not in own and key in _MISPLACED[model]]:
         entries.complain((*place, key), _MISPLACED[model][key])
@@ -231,11 +234,11 @@ def _options(
         rest.setdefault("cmd", rest.pop("command"))
 
     def known(inner: Place) -> list[str]:
-        return [*explanation.known_keys(kind, inner), *([] if inner else model.model_fields)]
+        return [*explanation.known_keys(kind, inner), *([] if inner else field_names(model))]
 
     try:
-        grader = _wrap(kind).model_validate_json(json.dumps({"options": rest})).options  # type: ignore[arg-type,attr-defined]  # a class has a hash; made below
-    except ValidationError as refused:
+        grader = _read_options(kind, rest)
+    except models.ValidationError as refused:
         entries.problems += explanation.explain(refused, entries.source, known, place, below=1)
     return grader if len(entries.problems) == before else None
 
@@ -250,9 +253,18 @@ _MISPLACED: dict[type[CheckKeys | GraderKeys], dict[str, str]] = {
 }
 
 
+def _read_options(kind: type[GraderType], options: dict[str, Any]) -> Any:
+    try:
+        return read_dataclass(kind, options, form="json")
+    except NotPlainError:
+        return _wrap(kind).model_validate_json(json.dumps({"options": options})).options  # type: ignore[arg-type,attr-defined]  # a class has a hash; made below
+
+
 @lru_cache(maxsize=256)
 def _wrap(kind: type[GraderType]) -> type[BaseModel]:
     """A dataclass cannot be given a strict configuration from outside; a model around it can."""
+    from pydantic import ConfigDict, create_model  # noqa: PLC0415  # only where the options are not plain
+
     config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
     return create_model("Options", __config__=config, options=(kind, ...))
 

@@ -7,12 +7,9 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from difflib import get_close_matches
-from typing import Any, NamedTuple, get_args, get_type_hints
-
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 
 from steelyard.contract.model import (
     HOST_PORT_PATTERN,
@@ -23,6 +20,10 @@ from steelyard.contract.model import (
 )
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
 from steelyard.errors import Problem
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 # A value of the wrong kind, and what was wanted instead.
 _KINDS = {
@@ -100,7 +101,7 @@ def explain(
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    close = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else ""
 
 
@@ -204,7 +205,7 @@ def _describe_value(value: Any) -> str:
 
 def _fields(owner: Any) -> dict[str, Any]:
     """Key in the YAML -> annotation."""
-    if isinstance(owner, type) and issubclass(owner, BaseModel):
+    if hasattr(owner, "model_fields"):
         return {field.alias or name: field.annotation for name, field in owner.model_fields.items()}
     hints = get_type_hints(owner)
     return {field.name: hints[field.name] for field in dataclasses.fields(owner)}
@@ -213,7 +214,7 @@ def _fields(owner: Any) -> dict[str, Any]:
 def _classes(annotation: Any) -> Iterator[Any]:
     """The models and dataclasses inside an annotation."""
     if isinstance(annotation, type) and (
-        issubclass(annotation, BaseModel) or dataclasses.is_dataclass(annotation)
+        hasattr(annotation, "model_fields") or dataclasses.is_dataclass(annotation)
     ):
         yield annotation
     for inner in get_args(annotation):

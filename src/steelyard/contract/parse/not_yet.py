@@ -7,9 +7,10 @@ as the parts arrive; each row is (key, when it is refused).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import Problem
 
 

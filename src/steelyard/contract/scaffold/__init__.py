@@ -7,11 +7,11 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from steelyard.contract.model import NAME_PATTERN
 from steelyard.contract.scaffold.languages import LANGUAGES, Recipe, Repository, detect
 from steelyard.contract.snapshot.git_source import check_commit, check_id, git_dir_of
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import OperatorFault
 from steelyard.filesystem.git import GitRefused, git
 

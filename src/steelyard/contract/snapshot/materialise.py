@@ -12,9 +12,10 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.links import bad_links
 from steelyard.filesystem.owner import run_uid

@@ -19,8 +19,8 @@ import stat
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import InfraFault
 from steelyard.evidence.change import oddities
 from steelyard.evidence.change.captured_tree import CapturedTree

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.change.oddities import stands_for_git
 from steelyard.evidence.change.renames import with_renames

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.change.walk import Kind, Tree, kind_of, same_bytes
 
 

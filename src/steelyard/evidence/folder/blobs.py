@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import InfraFault
 from steelyard.evidence.key_rules import redact_keys
 from steelyard.evidence.redact import NO_SECRETS, RedactedStream, Secrets
@@ -87,7 +87,7 @@ class Blobs:
     @contextmanager
     def _temporary(self) -> Iterator[tuple[int, Path]]:
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = self.root / f".tmp-{secrets.token_hex(8)}"
+        name = self.root / f".tmp-{os.urandom(8).hex()}"
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o400)
         try:
             yield fd, name

@@ -15,7 +15,6 @@ all before it durable, and is written last.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from dataclasses import field
 from datetime import UTC, datetime
@@ -120,7 +119,7 @@ class RunFolder:
 
 def write_atomic(target: Path, data: bytes, *, durable: bool) -> None:
     """`target` holds all of `data`, or is as it was; `durable`, a power cut does not change that."""
-    temporary = target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
+    temporary = target.with_name(f"{TEMPORARY}{os.urandom(8).hex()}")
     try:
         with temporary.open("xb") as stream:
             os.fchmod(stream.fileno(), 0o600)
@@ -147,7 +146,7 @@ def new_run_id(contract_id: str, agent: str, *, now: datetime | None = None) -> 
     """Sorts by time, says what it is, and never collides."""
     moment = (now or datetime.now(UTC)).astimezone(UTC)
     stamp = f"{moment:%Y%m%dT%H%M%S}{moment.microsecond // 1000:03d}Z"
-    return "-".join((stamp, _plain(contract_id), _plain(agent), secrets.token_hex(3)))
+    return "-".join((stamp, _plain(contract_id), _plain(agent), os.urandom(3).hex()))
 
 
 def find_runs(root: Path) -> list[RunFolder]:

@@ -13,14 +13,14 @@ import fcntl
 import hashlib
 import os
 import re
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder import signature
 from steelyard.evidence.folder.canonical import canonical
@@ -95,7 +95,7 @@ def _bound(data: Mapping[str, Any], signer: Path | None) -> dict[str, Any]:
 
 def _write_new(target: Path, data: Mapping[str, Any]) -> bool:
     options = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    temporary = target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}.new")
+    temporary = target.with_name(f"{TEMPORARY}{os.urandom(8).hex()}.new")
     write_atomic(temporary, orjson.dumps(data, option=options), durable=True)
     try:
         os.link(temporary, target)  # refuses to replace, unlike rename

@@ -5,8 +5,7 @@ A result names its call by `call` (the `seq` of the call) or by the call's own `
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.trace.chain import Event
 
 _MOST = 1000  # calls without a result that are remembered

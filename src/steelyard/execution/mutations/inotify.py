@@ -11,7 +11,8 @@ import errno
 import functools
 import os
 import struct
-from typing import NamedTuple
+
+from steelyard.deferred.named_tuple import NamedTuple
 
 CREATE, DELETE, MOVED_FROM, MOVED_TO = 0x100, 0x200, 0x40, 0x80
 MODIFY, ATTRIB, CLOSE_WRITE = 0x2, 0x4, 0x8

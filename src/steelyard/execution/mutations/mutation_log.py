@@ -13,9 +13,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.folder.blobs import Blobs, bounded
 from steelyard.evidence.trace.events import EventLog

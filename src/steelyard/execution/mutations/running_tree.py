@@ -10,8 +10,8 @@ import os
 import stat
 import time
 from contextlib import suppress
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.change.walk import kind_of
 from steelyard.filesystem.tree import Entry
 

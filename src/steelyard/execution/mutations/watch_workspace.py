@@ -21,8 +21,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import InfraFault
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.evidence.change.change import ChangeEntry

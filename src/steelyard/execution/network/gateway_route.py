@@ -5,8 +5,8 @@ The gateway and the HTTP library are loaded here, by the first run that needs th
 
 from __future__ import annotations
 
+import decimal
 import os
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +72,8 @@ def open_route(run: LiveRun) -> None:
     budget = run.trial.contract.spec.budget
     caps = Caps(
         tokens=budget.tokens,
-        cost_usd=Decimal(str(budget.less_headroom(budget.cost_usd))),
-        cost_units=Decimal(str(budget.less_headroom(budget.cost_units))),
+        cost_usd=decimal.Decimal(str(budget.less_headroom(budget.cost_usd))),
+        cost_units=decimal.Decimal(str(budget.less_headroom(budget.cost_units))),
         model_calls=budget.model_calls,
     )
     run.route = Route(

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder.folder import RunFolder
 

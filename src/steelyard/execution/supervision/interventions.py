@@ -19,9 +19,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from steelyard.contract.model import OperatorPause, Policy
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.trace.chain import Event

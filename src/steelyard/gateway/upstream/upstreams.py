@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import OperatorFault
 from steelyard.evidence.text_rules import read_patterns
 from steelyard.plan.agent_options import GatewayOptions

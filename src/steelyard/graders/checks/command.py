@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
-
 from steelyard.bench.execution_spec import CommandSpec
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.model import NonEmpty
+from steelyard.deferred.model import Field
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.checks.command_warnings import script_warnings
 from steelyard.graders.checks.inject import Injects, inject_warnings, injected

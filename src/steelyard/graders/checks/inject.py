@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import permutations
 
-from pydantic import ConfigDict
-
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.model import NonEmpty
+from steelyard.deferred.model import ConfigDict
 from steelyard.filesystem.tree import is_within
 from steelyard.graders.files.paths import PathInside
 

@@ -12,9 +12,9 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, NamedTuple
 
 import yaml
-from pydantic import ConfigDict
 
 from steelyard.contract.model import NonEmpty
+from steelyard.deferred.model import ConfigDict
 
 Format = Literal["json", "csv", "yaml", "text"]
 MAX_OUTPUT_BYTES = 16 << 20

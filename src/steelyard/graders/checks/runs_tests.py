@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
-
 from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.suite.reported import Reported
 from steelyard.bench.suite.suite import Decision
 from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.model import NonEmpty
+from steelyard.deferred.model import AfterValidator, Field
 from steelyard.filesystem.tree import Entry, shown
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.checks.command_warnings import runner_warnings, script_warnings

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field
-
 from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.suite.declared_ids import dotted_name
 from steelyard.bench.suite.reported import Reported
@@ -19,6 +17,7 @@ from steelyard.bench.transfer.hidden_files import patched_files
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.id_files import file_of
 from steelyard.contract.model import NonEmpty
+from steelyard.deferred.model import Field
 from steelyard.filesystem.tree import Entry
 from steelyard.graders.base import Case, TimeoutS
 from steelyard.graders.checks.command_warnings import runner_warnings

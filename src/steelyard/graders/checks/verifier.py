@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
-from pydantic import AfterValidator, ConfigDict, Field
-
 from steelyard.bench.execution_spec import VerifierSpec
 from steelyard.bench.verifier import options
 from steelyard.bench.verifier.run_verifier import LOGS
@@ -16,6 +14,7 @@ from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.lint import line_ends
 from steelyard.contract.model import PINNED_PATTERN, Fraction, NonEmpty, User, Variable
 from steelyard.contract.threshold import TOLERANCE, is_enough
+from steelyard.deferred.model import AfterValidator, ConfigDict, Field
 from steelyard.filesystem.tree import is_within, shown
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.checks import output_format

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field
-
+from steelyard.deferred.model import ConfigDict, Field
 from steelyard.evidence.trace.summary import Summary
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.grade import Grade

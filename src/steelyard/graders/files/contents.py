@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator
-
 from steelyard.bench.final_tree import FinalTree
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.model import NonEmpty
+from steelyard.deferred.model import AfterValidator
 from steelyard.errors import GraderFault
 from steelyard.evidence.finding import Finding
 from steelyard.filesystem.tree import Entry, shown

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
-
+from steelyard.deferred.model import Field
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.grade import Grade
 

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated
 
-from pydantic import AfterValidator
-
 from steelyard.contract.catalogue import LintWarning
 from steelyard.contract.model import NonEmpty
+from steelyard.deferred.model import AfterValidator
 from steelyard.evidence.change.change import Change
 from steelyard.filesystem.tree import Entry, shown
 

@@ -7,10 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from pydantic import Field
-
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.model import NonEmpty
+from steelyard.deferred.model import Field
 from steelyard.errors import GraderFault
 from steelyard.evidence.change.render import render_patch
 from steelyard.graders.base import Case, Grader

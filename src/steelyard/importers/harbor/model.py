@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from steelyard.contract.model import MOST_STEPS, Name, NonEmpty, Strict, User, Variable, Workdir
+from steelyard.contract.model import MOST_STEPS, Name, NonEmpty, User, Variable, Workdir
 from steelyard.contract.parse.yaml_source import Place
 from steelyard.importers.reading import Unsupported
+from steelyard.importers.strict import Strict
 
 VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4")
 BUILD_S = 3600  # what a build has here

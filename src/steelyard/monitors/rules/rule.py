@@ -10,10 +10,11 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from importlib import resources
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from steelyard.contract.model import RuleClass
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.monitors.shell import Parsed, parse_argv, parse_shell
 

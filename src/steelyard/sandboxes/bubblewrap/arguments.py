@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.sandboxes.base import HOME, HOSTNAME, WORKSPACE
 from steelyard.sandboxes.bubblewrap.mount_plan import BASE, Bound
 from steelyard.sandboxes.bubblewrap.order import Order

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import select
 import signal
 import socket
@@ -123,7 +122,7 @@ def _hold(spec: SandboxSpec) -> Holding:
     ticket = admission().enter((guaranteed_mb + _in_memory_mb(spec)) * _MB, spec.limits.cpu)
     folder = None
     if _is_on_disk(spec) and spec.keep is None:
-        folder = Cache.default().root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
+        folder = Cache.default().root / "tmp" / f"{owner_tag()}-{os.urandom(8).hex()}"
     return Holding(ticket, folder, spec.keep)
 
 

@@ -88,7 +88,8 @@ def main(control: int, bwrap: str, init: str, tag: str) -> None:
     except OSError as error:  # no process more for this user
         sock.send(json.dumps({"failed": error.strerror}).encode())
         return
-    sock.send(json.dumps(facts).encode())
+    with contextlib.suppress(BrokenPipeError):  # a controller that has ended is noticed below
+        sock.send(json.dumps(facts).encode())
     gc.freeze()  # a collection in a child would copy every page it looks at
     nursery = Nursery(kit)
     _serve(sock, nursery)

@@ -20,9 +20,9 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import NamedTuple
 
-from steelyard.errors import AgentFault, InfraFault
+from steelyard.deferred.named_tuple import NamedTuple
+from steelyard.errors import AgentFault, InfraFault, SteelyardError
 from steelyard.filesystem.owner import owner_tag
 from steelyard.sandboxes.bubblewrap.order import LOCK, START, UNLOCK, Order
 from steelyard.sandboxes.init.binary import init_binary
@@ -256,6 +256,19 @@ def launcher() -> Launcher:
                 mine.close()
             mine = _launchers[os.getpid()] = Launcher.start()
         return mine
+
+
+def start_early() -> None:
+    """Start this controller's launcher beside what else a command has to load: both take as long.
+
+    What prevents it is reported when a sandbox is started.
+    """
+    threading.Thread(target=_start_quietly, name="start-launcher", daemon=True).start()
+
+
+def _start_quietly() -> None:
+    with contextlib.suppress(SteelyardError, OSError):
+        launcher()
 
 
 def launch(order: Order) -> Launched:

@@ -16,8 +16,8 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.sandboxes.bubblewrap import loopback, mounts
 from steelyard.sandboxes.bubblewrap.mounts import MS_NODEV, MS_NOSUID, MS_RDONLY
 from steelyard.sandboxes.bubblewrap.order import Order, pieces

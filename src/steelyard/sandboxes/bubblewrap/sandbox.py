@@ -13,8 +13,8 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import InfraFault
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.filesystem.remove import remove_tree

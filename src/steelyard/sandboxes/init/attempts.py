@@ -14,7 +14,9 @@ import socket
 import struct
 from collections.abc import Callable, Mapping
 from posixpath import normpath
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from steelyard.deferred.named_tuple import NamedTuple
 
 Kind = Literal["call", "connect", "exec", "open"]
 # What a watched sandbox reports; the manifest names them.

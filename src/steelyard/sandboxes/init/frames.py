@@ -10,7 +10,8 @@ import os
 import socket
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+from steelyard.deferred.named_tuple import NamedTuple
 
 PROTOCOL = 4
 MAX_FRAME = 1 << 20

@@ -16,7 +16,9 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from steelyard.deferred.named_tuple import NamedTuple
 
 PREFIX = "steelyard-"
 _TRIAL = "trial-"  # a group made only to see whether it can be

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.sandboxes.limits import disk_usage, shared_memory
 
 _EVERY_S = 0.2

@@ -9,8 +9,9 @@ It reads the events alone: no output of an agent is quoted, and nothing here cha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.verdict.run_facts import ShortEvent
 
 LABEL = "interpretation"

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from importlib.resources import files
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 
 Cause = Literal["agent", "harness", "operator", "indeterminate"]
 FILE = "failure_modes.jsonl"
@@ -69,7 +69,8 @@ class FailureTag:
 @functools.cache
 def taxonomy() -> Mapping[str, FailureMode]:
     """The records of the package's own file, by id."""
-    return parse_taxonomy(files("steelyard.verdict.failures").joinpath(FILE).read_text(encoding="utf-8"))
+    read: Callable[[str], bytes] = __spec__.loader.get_data  # type: ignore[union-attr]  # it read this module
+    return parse_taxonomy(read(__file__.replace("taxonomy.py", FILE)).decode())
 
 
 def parse_taxonomy(text: str) -> dict[str, FailureMode]:
