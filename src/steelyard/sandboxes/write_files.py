@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple, Self
 
-from steelyard.sandboxes.base import FileOverlay
+from steelyard.sandboxes.file_overlay import FileOverlay
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _KEPT_OPEN = 64
