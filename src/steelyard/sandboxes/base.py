@@ -18,7 +18,7 @@ from steelyard import sandbox_paths
 from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.evidence.redact import NO_SECRETS, Secrets
-from steelyard.sandboxes.file_overlay import FileOverlay as FileOverlay  # part of a `SandboxSpec`
+from steelyard.sandboxes.file_overlay import FileOverlay as FileOverlay  # noqa: PLC0414  # a part of `SandboxSpec`, known from here
 from steelyard.sandboxes.init.attempts import OnAttempt
 from steelyard.sandboxes.init.feed import Feed
 from steelyard.sandboxes.process_tree import ProcessTree

@@ -174,18 +174,28 @@ def counters(made: list[Path]) -> Counters:
         )
         refused += _field(f"{folder}/pids.events", "max")
         for name in ("memory.max_usage_in_bytes", "memory.peak"):
-            with suppress(OSError, ValueError), open(f"{folder}/{name}") as file:  # noqa: PTH123  # at each death
-                peak = int(file.read())
+            with suppress(ValueError):
+                peak = int(_read(f"{folder}/{name}"))
     return Counters(oom, peak, refused)
 
 
 def _field(path: str, name: str) -> int:
-    try:
-        with open(path) as file:  # noqa: PTH123  # as above
-            rows = [row.split() for row in file]
-    except OSError:
-        return 0
+    rows = [row.split() for row in _read(path).splitlines()]
     return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == name), 0)
+
+
+def _read(path: str) -> str:
+    """What the kernel says in a small file; nothing where there is none. Most groups lack most of these files."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.read(descriptor, 4096).decode()
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
 
 
 def remove(made: list[Path], patience_s: float = 1.0) -> None:
