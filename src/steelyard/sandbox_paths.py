@@ -3,4 +3,6 @@
 from __future__ import annotations
 
 WORKSPACE = "/workspace"
+HOME = "/home/agent"
+HOSTNAME = "sandbox"
 PUBLISHED = "/logs/artifacts"  # a verifier with a container of its own always sees what the agent wrote here

@@ -53,7 +53,8 @@ class Admission:
             waits = not self._has_one(thread)
             with self._register.locked():
                 entry = self._register.add("waiting" if waits else "holding", need)
-            if waits:
+                is_in = not waits or self._hold_if_free(entry)
+            if not is_in:
                 self._wait(entry, thread)
             self._last += 1
             self._entries[self._last] = (entry, thread)
@@ -67,6 +68,17 @@ class Admission:
                 with self._register.locked():
                     self._register.remove(entry)
             self._changed.notify_all()
+
+    def _hold_if_free(self, entry: Entry) -> bool:
+        """Mostly there is room at once: then the register is locked once, not twice."""
+        try:
+            is_free = not self._missing(entry)
+            if is_free:
+                self._register.hold(entry)
+        except BaseException:
+            self._register.remove(entry)
+            raise
+        return is_free
 
     def _wait(self, entry: Entry, thread: int) -> None:
         on_wait, begun = ON_WAIT.get(), time.monotonic()

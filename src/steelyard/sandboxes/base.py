@@ -19,14 +19,15 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.evidence.redact import NO_SECRETS, Secrets
+from steelyard.sandboxes.file_overlay import FileOverlay as FileOverlay  # noqa: PLC0414  # a part of `SandboxSpec`, known from here
 from steelyard.sandboxes.init.attempts import OnAttempt
 from steelyard.sandboxes.init.feed import Feed
 from steelyard.sandboxes.process_tree import ProcessTree
 
 WORKSPACE = sandbox_paths.WORKSPACE
-HOME = "/home/agent"
+HOME = sandbox_paths.HOME
 ROOT_HOME = "/root"  # of the user that a whole system is given to
-HOSTNAME = "sandbox"
+HOSTNAME = sandbox_paths.HOSTNAME
 
 Scope = Literal["workspace", "system"]
 Isolation = Literal["none", "bubblewrap", "container", "vm"]
@@ -41,17 +42,6 @@ class Limits:
     disk_mb: int = 2048  # workspace and HOME together
     tmp_mb: int = 256  # /tmp and /dev/shm, each
     processes: int = 512
-
-
-@dataclass(frozen=True, slots=True)
-class FileOverlay:
-    """One path put into the workspace as data before anything starts; `source` is a host file to copy."""
-
-    path: str  # relative to the workspace
-    kind: Literal["file", "symlink", "dir", "gone"]
-    mode: str = "644"
-    source: Path | None = None
-    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)

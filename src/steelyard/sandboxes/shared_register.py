@@ -58,9 +58,9 @@ class Register:
         """One process at a time, and one thread: each call opens the file anew."""
         try:
             for place in PLACES:  # each time: a cleaner of /tmp may have removed them
-                (self._folder / place).mkdir(mode=0o700, parents=True, exist_ok=True)
+                _make_folder(f"{self._folder}/{place}")
             _refuse_others(self._folder)
-            descriptor = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(f"{self._folder}/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise self._fault(error) from error
         try:
@@ -103,7 +103,7 @@ class Register:
 
     def _live(self, place: Mount) -> Iterator[str]:
         for name in self._names(place):
-            path = self._folder / place / name
+            path = f"{self._folder}/{place}/{name}"
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
             except FileNotFoundError:
@@ -113,12 +113,13 @@ class Register:
             except BlockingIOError:
                 yield name  # its owner lives, in this process or in another
             else:
-                path.unlink(missing_ok=True)
+                with suppress(FileNotFoundError):
+                    os.unlink(path)  # noqa: PTH108  # as above
             finally:
                 os.close(descriptor)
 
     def _names(self, place: Mount) -> list[str]:
-        names = (path.name for path in (self._folder / place).iterdir())
+        names = os.listdir(f"{self._folder}/{place}")  # noqa: PTH208  # for each sandbox, names suffice
         return sorted(name for name in names if name[:12].isdecimal())
 
     def _fault(self, error: OSError) -> InfraFault:
@@ -135,6 +136,15 @@ def shared_folder() -> Path:
     if own.is_dir():
         return own / "steelyard-admission"
     return Path(f"/tmp/steelyard-admission-{os.geteuid()}")  # noqa: S108  # see _refuse_others
+
+
+def _make_folder(path: str) -> None:
+    try:
+        os.mkdir(path, 0o700)  # noqa: PTH102  # as above
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def _refuse_others(folder: Path) -> None:

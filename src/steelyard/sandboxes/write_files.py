@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Self
 
 from steelyard.deferred.named_tuple import NamedTuple
-from steelyard.sandboxes.base import FileOverlay
+from steelyard.sandboxes.file_overlay import FileOverlay
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _KEPT_OPEN = 64

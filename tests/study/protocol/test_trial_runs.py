@@ -9,7 +9,7 @@ import pytest
 from steelyard.contract.contract import Contract
 from steelyard.plan.trial import Trial
 from steelyard.store.entry import ALTERED, INTERRUPTED, NOT_GRADED, PAUSED, RUNNING, Entry
-from steelyard.study.protocol.progress import KeptRun, TrialRuns, is_final
+from steelyard.study.protocol.progress import KeptRun, TrialRuns, is_final, run_key
 
 ATTEMPTS = 2
 
@@ -19,7 +19,11 @@ def runs(contract: Callable[..., Contract]) -> Callable[..., TrialRuns]:
     made = contract()
 
     def of(*entries: Entry) -> TrialRuns:
-        return TrialRuns(Trial(made, "noop"), tuple(map(KeptRun.of, entries)))
+        return TrialRuns(
+            Trial(made, "noop"),
+            tuple(map(KeptRun.of, entries)),
+            tuple(run_key(one.run) for one in entries),
+        )
 
     return of
 
@@ -51,7 +55,7 @@ def test_the_first_final_run_counts_and_no_later_one(runs: Callable[..., TrialRu
         entry("c", "pass"),
     )
     assert made.final is not None
-    assert made.final.run == "b"
+    assert made.final.state == "fail"
 
 
 @pytest.mark.parametrize(
@@ -78,3 +82,13 @@ def test_the_fate_of_a_trial_follows_from_its_runs(
     entries: list[Entry], fate: str, runs: Callable[..., TrialRuns]
 ) -> None:
     assert runs(*entries).fate(ATTEMPTS) == fate
+
+
+def test_keys_of_runs_are_in_the_order_of_their_times() -> None:
+    names = [
+        "20260307T120000123Z-widgets-noop-ffffff",
+        "20260307T120000124Z-widgets-noop-000000",
+        "20270101T000000000Z-a-b-000000",
+    ]
+    assert sorted(names, key=run_key) == names
+    assert len({run_key(name) for name in [*names, names[0].replace("f", "e"), "odd"]}) == 5

@@ -12,9 +12,7 @@ with a file.
 
 from __future__ import annotations
 
-import fnmatch
 import os
-import re
 import stat
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -31,6 +29,7 @@ from steelyard.evidence.change.tree_entry import TreeEntry, is_same
 from steelyard.evidence.change.walk import Tree, is_ours
 from steelyard.evidence.folder.blobs import Blobs, Stored, hash_stream
 from steelyard.evidence.redact import RedactedStream, Secrets
+from steelyard.filesystem.patterns import match_any
 from steelyard.filesystem.tree import Entry, shown
 
 __all__ = ["Caps", "import_folder", "import_workspace"]
@@ -111,7 +110,7 @@ class _Comparison:
     def __init__(self, views: _Views, blobs: Blobs | None, generated: Sequence[str], caps: Caps) -> None:
         self._views = views
         self._blobs = blobs
-        self._generated = re.compile("|".join(map(fnmatch.translate, generated)) or r"(?!)").match
+        self._generated = match_any(tuple(generated))
         self._ledger = Ledger(caps)
         self._entries: list[ChangeEntry] = []
         self._pending = [_Folder("", new=True, old=True, guided=views.touched is not None)]

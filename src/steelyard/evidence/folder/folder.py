@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -111,7 +112,7 @@ class RunFolder:
         return self.write_bytes(name, orjson.dumps(data, option=options), durable=durable)
 
     def read_bytes(self, name: str) -> bytes:
-        return read_plain(self.file(name))
+        return read_plain(f"{self.path}/{name}")
 
     def read_json(self, name: str) -> Any:
         return orjson.loads(self.read_bytes(name))
@@ -119,23 +120,37 @@ class RunFolder:
 
 def write_atomic(target: Path, data: bytes, *, durable: bool) -> None:
     """`target` holds all of `data`, or is as it was; `durable`, a power cut does not change that."""
-    temporary = target.with_name(f"{TEMPORARY}{os.urandom(8).hex()}")
+    temporary = (
+        f"{target.parent}/{TEMPORARY}{os.urandom(8).hex()}"  # paths as text: a run writes a dozen files
+    )
     try:
-        with temporary.open("xb") as stream:
-            os.fchmod(stream.fileno(), 0o600)
-            stream.write(data)
-            stream.flush()
-            if durable:
-                os.fsync(stream.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        write_new(temporary, data, durable=durable)
+        os.replace(temporary, target)  # noqa: PTH105  # as above
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)  # noqa: PTH108  # as above
+        raise
     if durable:
-        sync_directory(target.parent)
+        sync(target.parent)
 
 
-def sync_directory(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def write_new(path: str, data: bytes, *, durable: bool) -> None:
+    """A file that was not there before. Killed meanwhile, it holds a part of `data`."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(fd, 0o600)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+        if durable:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def sync(path: Path) -> None:
+    """A file or a folder is on the disk as it is now."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
     finally:

@@ -24,7 +24,7 @@ from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder import signature
 from steelyard.evidence.folder.canonical import canonical
-from steelyard.evidence.folder.folder import SEAL, TEMPORARY, RunFolder, sync_directory, write_atomic
+from steelyard.evidence.folder.folder import SEAL, TEMPORARY, RunFolder, sync, write_new
 from steelyard.filesystem.plain_file import read_plain
 
 NUMBERED = re.compile(r"\d{4,8}\.json")
@@ -96,12 +96,12 @@ def _bound(data: Mapping[str, Any], signer: Path | None) -> dict[str, Any]:
 def _write_new(target: Path, data: Mapping[str, Any]) -> bool:
     options = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     temporary = target.with_name(f"{TEMPORARY}{os.urandom(8).hex()}.new")
-    write_atomic(temporary, orjson.dumps(data, option=options), durable=True)
     try:
+        write_new(str(temporary), orjson.dumps(data, option=options), durable=True)
         os.link(temporary, target)  # refuses to replace, unlike rename
     except FileExistsError:
         return False
     finally:
-        temporary.unlink()
-    sync_directory(target.parent)
+        temporary.unlink(missing_ok=True)
+    sync(target.parent)
     return True

@@ -21,14 +21,13 @@ from typing import Any
 from urllib.parse import quote
 
 import orjson
-import rfc8785
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder import signature as signatures
 from steelyard.evidence.folder.blobs import hash_stream
-from steelyard.evidence.folder.canonical import canonical, has_its_digest
+from steelyard.evidence.folder.canonical import canonical, canonical_bytes, has_its_digest
 from steelyard.evidence.folder.folder import (
     AGENT,
     ANNOTATIONS,
@@ -42,7 +41,7 @@ from steelyard.evidence.folder.folder import (
     REPORT,
     SEAL,
     RunFolder,
-    sync_directory,
+    sync,
 )
 from steelyard.evidence.folder.gradings import grading_faults, is_leftover
 from steelyard.evidence.trace.chain import ChainBreak, measure_chain, verify_chain
@@ -107,7 +106,7 @@ def seal(folder: RunFolder, signer: Path | None = None) -> Seal:
         "events": chain.length,
         "files": files,
     }
-    message = rfc8785.dumps(body)
+    message = canonical_bytes(body)
     whole: dict[str, Any] = {**body, "digest": hashlib.sha256(message).hexdigest()}
     if signer is not None:
         whole["signature"] = signatures.sign(message, signer)
@@ -122,10 +121,9 @@ def _make_durable(folder: RunFolder, files: list[Path]) -> None:
         sync_file_system(folder.path)
         return
     for path in files:
-        with path.open("rb") as stream:
-            os.fsync(stream.fileno())
+        sync(path)
     for parent in {path.parent for path in files}:
-        sync_directory(parent)
+        sync(parent)
 
 
 def check_seal(folder: RunFolder, public_key: Path | None = None, *, deep: bool = True) -> list[Break]:
@@ -229,7 +227,7 @@ def _empty(root: Path) -> Iterator[str]:
     pending = [""]
     while pending:
         folder = pending.pop()
-        with os.scandir(root / folder) as entries:
+        with os.scandir(f"{root}/{folder}") as entries:
             listed = list(entries)
         if not listed and folder not in _MAY_BE_EMPTY:
             yield folder
@@ -244,7 +242,7 @@ def _sealed_files(root: Path) -> Iterator[_Found]:
     pending = [""]
     while pending:
         folder = pending.pop()
-        with os.scandir(root / folder) as entries:
+        with os.scandir(f"{root}/{folder}") as entries:
             for entry in entries:
                 name = f"{folder}/{entry.name}" if folder else entry.name
                 if name not in _UNSEALED:

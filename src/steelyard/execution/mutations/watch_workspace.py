@@ -13,9 +13,7 @@ the workspace is captured, and makes the trace incomplete.
 from __future__ import annotations
 
 import errno
-import fnmatch
 import os
-import re
 import select
 import threading
 import time
@@ -42,6 +40,7 @@ from steelyard.execution.mutations.inotify import (
 )
 from steelyard.execution.mutations.mutation_log import MutationLog, Views
 from steelyard.execution.mutations.running_tree import RunningTree
+from steelyard.filesystem.patterns import match_any
 from steelyard.filesystem.tree import prefixes
 
 NOT_SHOWN = "this sandbox does not show its workspace while an agent works"
@@ -74,7 +73,7 @@ class WorkspaceWatch:
         self._redirects = tree.redirects
         self._skips_git = not tree.is_system
         self._mounted = tree.mounted
-        self._generated = re.compile("|".join(map(fnmatch.translate, generated)) or r"(?!)").match
+        self._generated = match_any(tuple(generated))
         self._log = MutationLog(Views(self._workspace, self._baseline), events, blobs, self._generated)
         self._calls = CallsInFlight()
         self._unsubscribe: Callable[[], None] = events.subscribe(self._on_event)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from steelyard.deferred.named_tuple import NamedTuple
-from steelyard.sandboxes.base import HOME, HOSTNAME, WORKSPACE
+from steelyard.sandbox_paths import HOME, HOSTNAME, WORKSPACE
 from steelyard.sandboxes.bubblewrap.mount_plan import BASE, Bound
 from steelyard.sandboxes.bubblewrap.order import Order
 

@@ -1,6 +1,6 @@
 """Orders on a socket -> sandboxes started. The one process of a controller that forks.
 
-Small, single-threaded, standard library only. A controller has gigabytes and threads: a fork from it is slow, and
+Small, single-threaded, standard library only, and little of that: `threading` alone makes a fork a millisecond slower. A controller has gigabytes and threads: a fork from it is slow, and
 PDEATHSIG follows the *thread* that forked, so a sandbox would die with a worker thread.
 
     controller --SEQPACKET--> launcher      b"start" + [order in a memfd, the sandbox's end of a socketpair]
@@ -35,14 +35,15 @@ from collections import deque
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+from steelyard.sandbox_paths import WORKSPACE
 from steelyard.sandboxes import seccomp
-from steelyard.sandboxes.base import WORKSPACE
 from steelyard.sandboxes.bubblewrap import mounts
 from steelyard.sandboxes.bubblewrap.arguments import Descriptors, HostLayout, bwrap_arguments
 from steelyard.sandboxes.bubblewrap.mount_plan import prepare
 from steelyard.sandboxes.bubblewrap.order import START, UNLOCK, Order
 from steelyard.sandboxes.bubblewrap.orphans import mark
 from steelyard.sandboxes.bubblewrap.overlay_probe import overlay_works
+from steelyard.sandboxes.file_overlay import FileOverlay
 from steelyard.sandboxes.limits import cgroups
 
 # Ctrl-C, `kill`, a closed terminal: they may come to the whole process group, and we clean up after the controller.
@@ -90,6 +91,7 @@ def main(control: int, bwrap: str, init: str, tag: str) -> None:
         return
     with contextlib.suppress(BrokenPipeError):  # a controller that has ended is noticed below
         sock.send(json.dumps(facts).encode())
+    _load()
     gc.freeze()  # a collection in a child would copy every page it looks at
     nursery = Nursery(kit)
     _serve(sock, nursery)
@@ -97,6 +99,13 @@ def main(control: int, bwrap: str, init: str, tag: str) -> None:
     cgroups.remove_all(
         tag.rpartition("-")[0]
     )  # of the controller: a killed launcher before us left a spare's
+
+
+def _load() -> None:
+    """Do here what would otherwise be done anew in each child, at the first use."""
+    cgroups.host()
+    mounts.load()
+    FileOverlay("", "gone")  # its class compiles the method that makes an instance
 
 
 def _in_memory(path: str) -> int:

@@ -89,7 +89,7 @@ class Launcher:
             sys.executable,
             "-I",
             "-S",
-            "-B",
+            *(["-B"] if sys.dont_write_bytecode else []),
             "-c",
             _BOOT,
             source,

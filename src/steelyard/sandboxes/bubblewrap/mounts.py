@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import functools
@@ -20,6 +21,7 @@ MS_REMOUNT = 32
 MS_BIND = 4096
 MS_REC = 16384
 MS_PRIVATE = 1 << 18
+MNT_DETACH = 2
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -30,6 +32,12 @@ _NS_GET_USERNS = 0xB701
 @functools.cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
+
+
+def load() -> None:
+    """Look up every function now, so that no child has to."""
+    for name in ("mount", "umount2", "prctl", "setns", "unshare"):
+        getattr(_libc(), name)
 
 
 def _call(name: str, *arguments: object, about: str) -> None:
@@ -53,6 +61,15 @@ def mount(source: str, target: str, kind: str | None, flags: int = 0, options: s
 def bind(descriptor: int, target: str) -> None:
     """Bind what a descriptor refers to, whatever now covers its path; submounts come along."""
     mount(f"/proc/self/fd/{descriptor}", target, None, MS_BIND | MS_REC)
+
+
+def detach(point: str) -> None:
+    """Take a mount and all below it out of this namespace, where the kernel allows it.
+
+    Not a defence: bubblewrap reads the list of all mounts fourteen times, and half of them are control groups below /sys.
+    """
+    with contextlib.suppress(OSError):  # a user namespace may not: there they stay, covered
+        _call("umount2", os.fsencode(point), MNT_DETACH, about=point)
 
 
 def prctl(option: int, value: int) -> None:

@@ -7,18 +7,18 @@ survive JSON as \udcXX.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steelyard.deferred.data_class import dataclass
-from steelyard.sandboxes.base import FileOverlay, SandboxSpec
+from steelyard.sandboxes.file_overlay import FileOverlay
+
+if TYPE_CHECKING:
+    from steelyard.sandboxes.base import SandboxSpec
 
 START, LOCK, UNLOCK = b"start", b"lock", b"unlock"  # what the controller asks of the launcher
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(NamedTuple):
     layers: list[str]
     home_layers: list[str]
     overlays: list[dict[str, Any]]
@@ -43,7 +43,7 @@ class Order:
     is_watched: bool = False  # init refuses system calls and reports them
 
     def to_json(self) -> bytes:
-        return json.dumps(asdict(self)).encode()
+        return json.dumps(self._asdict()).encode()
 
     @classmethod
     def from_json(cls, data: bytes) -> Order:

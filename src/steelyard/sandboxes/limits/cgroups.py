@@ -131,30 +131,39 @@ def limit(made: list[Path], wanted: Wanted, on: Host) -> None:
 
 
 def _limit(folder: Path, what: str, wanted: Wanted, version: int) -> None:
+    quota_us = max(int(wanted.cpu * _PERIOD_US), 1000)
     if what == "processes":
-        (folder / "pids.max").write_text(str(wanted.processes))
+        _write(folder, "pids.max", wanted.processes)
     elif what == "cpu" and version == 1:
-        (folder / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
-        (folder / "cpu.cfs_quota_us").write_text(str(max(int(wanted.cpu * _PERIOD_US), 1000)))
+        _write(folder, "cpu.cfs_period_us", _PERIOD_US)
+        _write(folder, "cpu.cfs_quota_us", quota_us)
     elif what == "cpu":
-        (folder / "cpu.max").write_text(f"{max(int(wanted.cpu * _PERIOD_US), 1000)} {_PERIOD_US}")
+        _write(folder, "cpu.max", f"{quota_us} {_PERIOD_US}")
     elif version == 1:
-        (folder / "memory.limit_in_bytes").write_text(str(wanted.memory_bytes))
+        _write(folder, "memory.limit_in_bytes", wanted.memory_bytes)
         with suppress(
             OSError
         ):  # without swap accounting there is no such file, and swap is the host's matter
-            (folder / "memory.memsw.limit_in_bytes").write_text(str(wanted.memory_bytes))
+            _write(folder, "memory.memsw.limit_in_bytes", wanted.memory_bytes)
     else:
-        (folder / "memory.max").write_text(str(wanted.memory_bytes))
+        _write(folder, "memory.max", wanted.memory_bytes)
         with suppress(OSError):
-            (folder / "memory.swap.max").write_text("0")
+            _write(folder, "memory.swap.max", 0)
 
 
 def join(made: list[Path]) -> None:
     """Move this process, and with it all that it will start."""
     for folder in made:
-        with open(f"{folder}/cgroup.procs", "w") as file:  # noqa: PTH123  # the launcher's hot path
-            file.write("0")
+        _write(folder, "cgroup.procs", 0)
+
+
+def _write(folder: Path, name: str, value: int | str) -> None:
+    """By descriptor: a file object takes four system calls more, and each sandbox writes nine of these files."""
+    descriptor = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    try:
+        os.write(descriptor, str(value).encode())
+    finally:
+        os.close(descriptor)
 
 
 def counters(made: list[Path]) -> Counters:
@@ -167,18 +176,28 @@ def counters(made: list[Path]) -> Counters:
         )
         refused += _field(f"{folder}/pids.events", "max")
         for name in ("memory.max_usage_in_bytes", "memory.peak"):
-            with suppress(OSError, ValueError), open(f"{folder}/{name}") as file:  # noqa: PTH123  # at each death
-                peak = int(file.read())
+            with suppress(ValueError):
+                peak = int(_read(f"{folder}/{name}"))
     return Counters(oom, peak, refused)
 
 
 def _field(path: str, name: str) -> int:
-    try:
-        with open(path) as file:  # noqa: PTH123  # as above
-            rows = [row.split() for row in file]
-    except OSError:
-        return 0
+    rows = [row.split() for row in _read(path).splitlines()]
     return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == name), 0)
+
+
+def _read(path: str) -> str:
+    """What the kernel says in a small file; nothing where there is none. Most groups lack most of these files."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.read(descriptor, 4096).decode()
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
 
 
 def remove(made: list[Path], patience_s: float = 1.0) -> None:

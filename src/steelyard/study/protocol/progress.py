@@ -7,10 +7,12 @@ counts for nothing, but what it may have cost is charged.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from steelyard.plan.study_plan import StudyPlan
@@ -18,6 +20,8 @@ from steelyard.plan.trial import Trial
 from steelyard.store.entry import ACTIVE, ALTERED, UNFINISHED, Entry
 
 _NOT_FINAL = frozenset({"operator", "infrastructure"})
+_DAY, _TIME = 8, 19  # characters at the start of a run's name: 20260307T120000123Z
+_MOST_ALIKE = 1000  # kinds of endings that are shared: costs may all be different
 
 Fate = Literal["waiting", "running", "finished", "invalid"]
 
@@ -33,9 +37,8 @@ def is_spoiled(entry: Entry | KeptRun) -> bool:
 
 
 class KeptRun(NamedTuple):
-    """What a controller keeps of a run, a few hundred bytes: a study may have a million."""
+    """What a controller keeps of a run. Runs that ended alike share one: a study may have a million."""
 
-    run: str
     state: str
     status: str | None
     termination: str | None
@@ -46,7 +49,6 @@ class KeptRun(NamedTuple):
     @classmethod
     def of(cls, entry: Entry) -> KeptRun:
         return cls(
-            entry.run,
             sys.intern(entry.state),
             _shared(entry.status),
             _shared(entry.termination),
@@ -60,13 +62,26 @@ def _shared(word: str | None) -> str | None:
     return None if word is None else sys.intern(word)
 
 
+def run_key(run: str) -> int:
+    """A number for the name of a run, in the order of their times: 40 bytes where the name takes 100."""
+    time = "".join(filter(str.isdecimal, run[:_TIME])) if run[:_DAY].isdecimal() else ""
+    return int(time or 0) << 64 | int.from_bytes(
+        hashlib.blake2b(run.encode(errors="surrogateescape"), digest_size=8).digest()
+    )
+
+
 @dataclass(slots=True)
 class TrialRuns:
     """The runs of one trial, oldest first."""
 
     trial: Trial
     entries: tuple[KeptRun, ...] = ()
+    keys: int | tuple[int, ...] = ()  # of the runs; of a single one its key
     fault: str = ""  # why it has no run; of this command, for the next one tries again
+
+    def keyed(self) -> list[tuple[int, KeptRun]]:
+        keys = self.keys if isinstance(self.keys, tuple) else (self.keys,)
+        return list(zip(keys, self.entries, strict=True))
 
     @property
     def final(self) -> KeptRun | None:
@@ -90,7 +105,10 @@ class Progress:
         self._cap_of = cap_of
         self.trials: dict[str, TrialRuns] = {one.id: TrialRuns(one) for one in trials}
         self.strangers = 0  # runs of the study that the plan does not have, of contracts that changed
-        self.unsafe: dict[str, KeptRun] = {}  # by run: agents under test that failed the safety gate
+        self.unsafe: set[int] = set()  # keys of runs: agents under test that failed the safety gate
+        self._alike: dict[
+            tuple[KeptRun, ...], tuple[KeptRun, ...]
+        ] = {}  # the runs of trials that ended alike
         self._under_test = {one.agent for one in plan.agents if one.role == "agent"}
 
     def add(self, entry: Entry) -> None:
@@ -99,11 +117,18 @@ class Progress:
         if runs is None:
             self.strangers += 1
             return
-        kept = KeptRun.of(entry)
+        key, kept = run_key(entry.run), KeptRun.of(entry)
         if kept.is_unsafe and runs.trial.agent in self._under_test:
-            self.unsafe[kept.run] = kept
-        others = (one for one in runs.entries if one.run != kept.run)
-        runs.entries = tuple(sorted((*others, kept), key=lambda one: one.run))
+            self.unsafe.add(key)
+        keyed = sorted([*(one for one in runs.keyed() if one[0] != key), (key, kept)], key=itemgetter(0))
+        runs.entries = self._share(tuple(one for _, one in keyed))
+        runs.keys = key if len(keyed) == 1 else tuple(one for one, _ in keyed)
+
+    def _share(self, entries: tuple[KeptRun, ...]) -> tuple[KeptRun, ...]:
+        """The same entries, in one copy for all trials that have them."""
+        if len(self._alike) < _MOST_ALIKE:
+            return self._alike.setdefault(entries, entries)
+        return self._alike.get(entries, entries)
 
     def cost_of(self, entry: Entry) -> float:
         """Of a run of any trial; nothing where the plan does not have the trial."""
