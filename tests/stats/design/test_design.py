@@ -14,7 +14,8 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from steelyard.stats.clusters import Cluster
-from steelyard.stats.design.icc import icc_of_outcomes, icc_of_values
+from steelyard.stats.design.icc import icc_of_outcomes, icc_of_values, icc_value
+from steelyard.stats.design.icc_interval import CANDIDATES, chances, likelihood_ratios, size_groups
 from steelyard.stats.design.power import (
     Design,
     contracts_needed,
@@ -122,8 +123,51 @@ def test_the_correlation_of_outcomes_is_that_of_their_values() -> None:
     groups = [[1.0] * one.successes + [0.0] * (one.trials - one.successes) for one in clusters]
     one, two = icc_of_outcomes(clusters), icc_of_values(groups)
     assert one.value == pytest.approx(two.value, abs=1e-12)
-    assert one.low <= two.low
-    assert one.high >= two.high
+    assert icc_value(clusters) == one.value
+    assert 0 <= one.low < one.value < one.high <= 1
+
+
+def test_the_chances_of_a_candidate_correlation_are_scipys_beta_binomial() -> None:
+    for trials, rate, icc in ((1, 0.3, 0.2), (5, 0.02, 0.6), (10, 0.5, 0.995)):
+        size = 1 / icc - 1
+        expected = stats.betabinom.pmf(range(trials + 1), trials, rate * size, (1 - rate) * size)
+        assert chances(trials, rate, icc) == pytest.approx(expected, abs=1e-9)
+    assert chances(5, 0.3, 0.0) == pytest.approx(stats.binom.pmf(range(6), 5, 0.3), abs=1e-9)
+
+
+def test_the_likelihood_ratio_of_a_correlation_is_that_of_scipys_log_probabilities() -> None:
+    clusters = [Cluster(3, 4), Cluster(0, 5), Cluster(4, 4), Cluster(1, 4), Cluster(2, 5)]
+    rate = sum(one.successes for one in clusters) / sum(one.trials for one in clusters)
+    logs = np.array(
+        [
+            sum(
+                stats.betabinom.logpmf(y, n, rate * (1 / icc - 1), (1 - rate) * (1 / icc - 1))
+                if icc
+                else stats.binom.logpmf(y, n, rate)
+                for y, n in clusters
+            )
+            for icc in CANDIDATES
+        ]
+    )
+    found = likelihood_ratios(size_groups([y for y, _ in clusters], [n for _, n in clusters]))[0]
+    assert found == pytest.approx(2 * (logs.max() - logs), abs=1e-9)
+
+
+def test_the_interval_of_a_correlation_does_not_depend_on_the_order_of_contracts() -> None:
+    clusters = [Cluster(at % 5, 4) for at in range(20)]
+    assert icc_of_outcomes(clusters) == icc_of_outcomes(clusters[::-1])
+
+
+def test_contracts_that_always_agree_have_a_correlation_up_to_one() -> None:
+    found = icc_of_outcomes([Cluster(0, 3)] * 10 + [Cluster(3, 3)] * 10)
+    assert (found.value, found.high) == (1.0, 1.0)
+    assert 0.7 < found.low < 1
+
+
+def test_repeats_that_are_less_alike_than_chance_have_a_correlation_of_zero() -> None:
+    found = icc_of_outcomes([Cluster(1, 2)] * 20)
+    assert (found.value, found.low) == (0.0, 0.0)
+    assert found.high < 0.2
 
 
 def test_the_correlation_of_a_known_model_is_found() -> None:
@@ -140,6 +184,8 @@ def test_the_correlation_of_a_known_model_is_found() -> None:
         ([Cluster(1, 3)], "2 contracts"),
         ([Cluster(1, 1)] * 4, "repeats"),
         ([Cluster(2, 2)] * 4, "same outcome"),
+        ([Cluster(1, 3)] + [Cluster(0, 3)] * 9, "at least 3 trials that succeeded, and there is 1 in 30"),
+        ([Cluster(2, 3)] + [Cluster(3, 3)] * 9, "at least 3 trials that failed"),
     ],
 )
 def test_a_correlation_that_cannot_be_estimated_gives_words(clusters: list[Cluster], word: str) -> None:
