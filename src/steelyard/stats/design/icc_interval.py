@@ -19,7 +19,7 @@ from scipy import special
 
 Floats = npt.NDArray[np.float64]
 
-DRAWS = 1000  # studies for each candidate
+DRAWS = 2000  # studies for each candidate
 SEED = 20260307
 LEAST = 3  # successes, and failures: fewer show nothing about how alike repeats are
 LARGEST = 0.995  # candidate; beyond it the interval reaches 1
