@@ -239,9 +239,40 @@ def test_the_anytime_interval_misses_in_less_than_five_of_a_hundred_studies_over
     generator, missed = random.Random(5), 0
     for _ in range(200):
         values = [generator.choice((-1, 0, 0, 1)) for _ in range(120)]
-        ends = [anytime_interval(values[:count]).interval for count in range(10, 121, 10)]
-        missed += any(low > 0 or high < 0 for low, high in ends)
+        missed += fortune(values, 0.0) >= 20  # excluded at some look
     assert missed <= 10
+
+
+def fortune(values: list[float], candidate: float, alpha: float = 0.05) -> float:
+    """The largest fortune of a gambler who bets half for more and half for less than the candidate, step by step."""
+    more = less = largest = 1.0
+    total, squares, variance = 0.5, 0.25, 0.25
+    for count, value in enumerate(values, 1):
+        x, m = (value + 1) / 2, (candidate + 1) / 2
+        bet = math.sqrt(2 * math.log(2 / alpha) / (variance * count * math.log(count + 1)))
+        more *= 1 + min(bet, 0.75 / m) * (x - m)
+        less *= 1 - min(bet, 0.75 / (1 - m)) * (x - m)
+        largest = max(largest, (more + less) / 2)
+        total += x
+        squares += (x - total / (count + 1)) ** 2
+        variance = squares / (count + 1)
+    return largest
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_anytime_interval_ends_where_a_fortune_grows_to_twenty(seed: int) -> None:
+    generator = random.Random(seed)
+    values = [generator.choice((-1 / 3, 0, 1 / 3, 2 / 3)) for _ in range(60)]
+    found = anytime_interval(values)
+    step = 2 / 2000
+    for end, inwards in ((found.low, step), (found.high, -step)):
+        assert fortune(values, end - inwards) >= 20
+        assert fortune(values, end + 2 * inwards) < 20
+
+
+def test_ten_contracts_that_all_differ_decide_at_any_look() -> None:
+    assert anytime_interval([1.0] * 6).low < 0.1
+    assert anytime_interval([1.0] * 10).low > 0.1
 
 
 def test_the_anytime_interval_narrows_and_finds_an_effect() -> None:

@@ -96,7 +96,9 @@ def which_decides(one: AgentComparison) -> str:
         )
         if says is not None and says != one.conclusion
     ]
-    return f"{text}; {' and '.join(against)} would conclude otherwise: the result is close" if against else text
+    return (
+        f"{text}; {' and '.join(against)} would conclude otherwise: the result is close" if against else text
+    )
 
 
 def _of_test(one: AgentComparison) -> str:
