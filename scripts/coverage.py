@@ -1,9 +1,9 @@
-"""How often 95% intervals contain the truth, by simulation -> Markdown tables.   usage: coverage.py [STUDIES] [SEED]
+"""How often 95% intervals contain the truth, by simulation -> Markdown tables.   usage: coverage.py [STUDIES] [SEED] [TITLE]
 
 Contracts have success probabilities from a beta distribution, so that two repeats of a contract have the correlation `icc`;
 with icc 0 all contracts are alike. Each study is analysed by the functions that reports use. The Monte Carlo error of a
 coverage near 95% is 0.15 points for 20,000 studies and 0.5 for 2,000. The table of the success rate has STUDIES in each
-cell, the others a tenth of that. Intervals of the success rate are computed for all studies of a cell at once; some of each
+cell, the others fewer. TITLE is part of the title of a table: only such tables are made. Intervals of the success rate are computed for all studies of a cell at once; some of each
 cell are held against `rate_over_contracts`, to 1e-9.
 """
 
@@ -30,28 +30,26 @@ from steelyard.stats.clusters import Cluster, cluster_robust_rate, rate_over_con
 from steelyard.stats.compare.difference import paired_difference
 from steelyard.stats.compare.pairs import Pair
 from steelyard.stats.design.icc import icc_of_outcomes
+from steelyard.stats.design.icc_interval import (
+    CANDIDATES,
+    LEAST,
+    SizeGroup,
+    drawn_ratios,
+    likelihood_ratios,
+    mid_p,
+)
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.interval import Z95, wilson_ends
 from steelyard.stats.passk import pass_at_k
+from steelyard.stats.skewed_mean import MOST_SKEWNESS, SKEWNESS_SHARE
 
 CONTRACTS = (20, 50, 100, 200)
 CORRELATIONS = (0.0, 0.2, 0.6)
 RATES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
+PAIRS = ((0.05, 0.1), (0.1, 0.3), (0.2, 0.25), (0.3, 0.4), (0.5, 0.5), (0.8, 0.95), (0.02, 0.02), (0.1, 0.1))  # fmt: skip
 REPEATS = 5
+BLOCK = 2000  # studies at once
 CHECKED = 20  # studies of a cell that are held against the function of reports
-
-
-def chances(generator: np.random.Generator, rate: float, icc: float, contracts: int) -> np.ndarray:
-    if icc == 0:
-        return np.full(contracts, rate)
-    size = 1 / icc - 1
-    return generator.beta(rate * size, (1 - rate) * size, contracts)
-
-
-def clusters(
-    generator: np.random.Generator, probability: np.ndarray, repeats: int = REPEATS
-) -> list[Cluster]:
-    return [Cluster(int(won), repeats) for won in generator.binomial(repeats, probability)]
 
 
 def covers(found: Estimate, truth: float) -> bool:
@@ -64,10 +62,8 @@ def coverage_of_rate(
     studies: int, seed: int, cell: Cell, estimate: Callable[[list[Cluster]], Estimate] | None = None
 ) -> float:
     """In percent; of `rate_over_contracts`, if no other estimate is named."""
-    generator = np.random.default_rng([seed, int(cell.icc * 10), cell.contracts, int(cell.rate * 100)])
-    won = generator.binomial(cell.repeats, cell.draw(generator, (studies, cell.contracts)))
-    tables = np.stack([(won == count).sum(1) for count in range(cell.repeats + 1)], axis=1)
-    distinct, times = np.unique(tables, axis=0, return_counts=True)
+    generator = _generator(seed, cell)
+    distinct, times = _drawn(studies, seed, cell)
     if estimate is None:
         low, high = ends_of_tables(distinct)
         _check(distinct, low, high, generator)
@@ -75,6 +71,18 @@ def coverage_of_rate(
         return 100 * float(times @ hits) / studies
     found = [covers(estimate(_clusters_of(table)), cell.rate) for table in distinct]
     return 100 * float(times @ np.array(found)) / studies
+
+
+def _generator(seed: int, cell: Cell) -> np.random.Generator:
+    return np.random.default_rng([seed, int(cell.icc * 10), cell.contracts, int(cell.rate * 100)])
+
+
+def _drawn(studies: int, seed: int, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct tables, how many contracts have 0, 1, 2, ... successes, and how many studies have each."""
+    generator = _generator(seed, cell)
+    won = generator.binomial(cell.repeats, cell.draw(generator, (studies, cell.contracts)))
+    tables = np.stack([(won == count).sum(1) for count in range(cell.repeats + 1)], axis=1)
+    return np.unique(tables, axis=0, return_counts=True)
 
 
 def _clusters_of(table: np.ndarray) -> list[Cluster]:
@@ -187,73 +195,167 @@ def _percentages(studies: int, seed: int, cells: list[Cell]) -> str:
 
 def differences_table(studies: int, seed: int) -> Iterator[str]:
     """Coverage of the paired difference; both agents find the same contracts hard (comonotone chances)."""
-    yield "| icc | contracts | 0.05 and 0.1 | 0.3 and 0.4 | 0.5 and 0.5 | 0.8 and 0.95 |"
-    yield "|" + " --- |" * 6
+    yield f"| icc | contracts | {' | '.join(f'{one:g} and {two:g}' for one, two in PAIRS)} |"
+    yield "|" + " --- |" * (len(PAIRS) + 2)
     for icc in CORRELATIONS:
         for contracts in CONTRACTS:
             cells = []
-            for first, second in ((0.05, 0.1), (0.3, 0.4), (0.5, 0.5), (0.8, 0.95)):
-                generator = np.random.default_rng([seed, int(icc * 10), contracts, int(first * 100)])
-                hits = sum(
-                    covers(_difference(generator, (first, second), icc, contracts), second - first)
-                    for _ in range(studies)
+            for rates in PAIRS:
+                generator = np.random.default_rng(
+                    [seed, int(icc * 10), contracts, *(int(100 * one) for one in rates)]
                 )
-                cells.append(f"{100 * hits / studies:.1f}")
+                hits = [
+                    _covered_differences(generator, rates, icc, contracts, min(BLOCK, studies - start))
+                    for start in range(0, studies, BLOCK)
+                ]
+                cells.append(f"{100 * sum(hits) / studies:.1f}")
             yield f"| {icc} | {contracts} | {' | '.join(cells)} |"
 
 
-def _difference(
-    generator: np.random.Generator, rates: tuple[float, float], icc: float, contracts: int
-) -> Estimate:
-    ranks = generator.random(contracts)
+def _covered_differences(
+    generator: np.random.Generator, rates: tuple[float, float], icc: float, contracts: int, studies: int
+) -> int:
+    """How many of the studies have an interval with the true difference; some are held against `paired_difference`."""
+    ranks = generator.random((studies, contracts))
     size = 1 / icc - 1 if icc else 0.0
-    sides = [
-        special.betaincinv(rate * size, (1 - rate) * size, ranks) if icc else np.full(contracts, rate)
+    one, two = (
+        generator.binomial(
+            3,
+            special.betaincinv(rate * size, (1 - rate) * size, ranks) if icc else np.full(ranks.shape, rate),
+        )
         for rate in rates
+    )
+    low, high = ends_of_differences((two - one) / 3)
+    for row in generator.integers(studies, size=2):
+        pairs = [
+            Pair(Cluster(int(left), 3), Cluster(int(right), 3))
+            for left, right in zip(one[row], two[row], strict=True)
+        ]
+        found = paired_difference(pairs)
+        if not np.allclose((low[row], high[row]), found.interval or (), atol=1e-9):
+            raise SystemExit(f"{pairs}: {low[row]}, {high[row]} is not {found.interval}")
+    truth = rates[1] - rates[0]
+    return int(((low - 1e-12 <= truth) & (truth <= high + 1e-12)).sum())
+
+
+def ends_of_differences(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of contracts' differences -> the ends that `paired_difference` has for each row."""
+    contracts = differences.shape[1]
+    mean = differences.mean(1)
+    off = differences - mean[:, None]
+    second, third, fourth = ((off**power).mean(1) for power in (2, 3, 4))
+    alike = second * contracts <= 1e-24
+    second = np.where(alike, 1.0, second)
+    excess = fourth / second**2 - (contracts - 3) / (contracts - 1)
+    degrees = np.where(
+        excess <= 0,
+        contracts - 1,
+        np.clip(2 * contracts / np.where(excess <= 0, 1, excess), 2, contracts - 1),
+    )
+    skewness = np.clip(SKEWNESS_SHARE * third / second**1.5, -MOST_SKEWNESS, MOST_SKEWNESS)
+    slope = skewness / (3 * np.sqrt(contracts))
+    straight = abs(slope) < 1e-9
+
+    def untransformed(value: np.ndarray) -> np.ndarray:
+        shifted = value - skewness / (6 * np.sqrt(contracts))
+        return np.where(
+            straight, value, (np.cbrt(1 + 3 * slope * shifted) - 1) / np.where(straight, 1, slope)
+        )
+
+    error, quantile = np.sqrt(second / (contracts - 1)), special.stdtrit(degrees, 0.975)
+    share = 1 - 0.025 ** (1 / contracts)
+    low = np.where(alike, mean - share * (mean + 1), mean - error * untransformed(quantile))
+    high = np.where(alike, mean + share * (1 - mean), mean - error * untransformed(-quantile))
+    return np.maximum(-1, low), np.minimum(1, high)
+
+
+def pass_at_k_table(studies: int, seed: int) -> Iterator[str]:
+    """Coverage of pass@3 of 5 repeats."""
+    rates = (0.02, 0.1, 0.3, 0.5, 0.7)
+    yield f"| icc | contracts | {' | '.join(f'rate {rate:g}' for rate in rates)} |"
+    yield "|" + " --- |" * (len(rates) + 2)
+    for icc in CORRELATIONS:
+        for contracts in CONTRACTS:
+            cells = [_coverage_of_pass(studies, seed, Cell(icc, contracts, rate)) for rate in rates]
+            yield f"| {icc} | {contracts} | {' | '.join(cells)} |"
+
+
+def _coverage_of_pass(studies: int, seed: int, cell: Cell) -> str:
+    size = 1 / cell.icc - 1 if cell.icc else np.inf
+    failing = [
+        1 - cell.rate if cell.icc == 0 else ((1 - cell.rate) * size + at) / (size + at) for at in range(3)
     ]
-    won = [clusters(generator, side, 3) for side in sides]
-    return paired_difference([Pair(one, two) for one, two in zip(*won, strict=True)])
+    distinct, times = _drawn(studies, seed, cell)
+    hits = [covers(pass_at_k(_clusters_of(table), 3), 1 - float(np.prod(failing))) for table in distinct]
+    return f"{100 * float(times @ np.array(hits)) / studies:.1f}"
 
 
-def others_table(studies: int, seed: int) -> Iterator[str]:
-    """Coverage of pass@3 and of the correlation itself."""
-    yield "| icc | contracts | rate | pass@3 | icc |"
-    yield "|" + " --- |" * 5
-    for icc in CORRELATIONS[1:]:
-        size = 1 / icc - 1
-        for contracts in (20, 50, 200):
-            for rate in (0.1, 0.5):
-                generator = np.random.default_rng([seed, int(icc * 10), contracts, int(rate * 100)])
-                failing = np.prod([((1 - rate) * size + at) / (size + at) for at in range(3)])
-                hits = [0, 0]
-                for _ in range(studies):
-                    made = clusters(generator, chances(generator, rate, icc, contracts))
-                    hits[0] += covers(pass_at_k(made, 3), 1 - float(failing))
-                    hits[1] += covers(icc_of_outcomes(made), icc)
-                cells = " | ".join(f"{100 * one / studies:.1f}" for one in hits)
-                yield f"| {icc} | {contracts} | {rate} | {cells} |"
+def correlations_table(studies: int, seed: int) -> Iterator[str]:
+    """Coverage of the correlation itself, among studies that have an estimate; in brackets how many percent have none."""
+    rates = (0.02, 0.1, 0.3, 0.5)
+    yield f"| icc | contracts | repeats | {' | '.join(f'rate {rate:g}' for rate in rates)} |"
+    yield "|" + " --- |" * (len(rates) + 3)
+    for icc in CORRELATIONS:
+        for contracts in CONTRACTS:
+            for repeats in (2, 5, 10):
+                cells = [
+                    _coverage_of_icc(studies, seed, Cell(icc, contracts, rate, repeats)) for rate in rates
+                ]
+                yield f"| {icc} | {contracts} | {repeats} | {' | '.join(cells)} |"
+
+
+def _coverage_of_icc(studies: int, seed: int, cell: Cell) -> str:
+    """A study covers if its interval does not reject the true correlation, which is one of the candidates.
+
+    Studies with the same number of successes share their simulation, as in `likelihood_ratio_ends`. Some are held against
+    the interval itself.
+    """
+    tables, times = _drawn(studies, seed, cell)
+    won = tables @ np.arange(cell.repeats + 1)
+    known = np.minimum(won, cell.contracts * cell.repeats - won) >= LEAST
+    tables, times, won = tables[known], times[known], won[known]
+    none = studies - int(times.sum())
+    if not len(tables):
+        return "-"
+    at = int(np.flatnonzero(np.isclose(CANDIDATES, cell.icc))[0])
+    observed = likelihood_ratios([SizeGroup(cell.repeats, tables.astype(float))])[:, at]
+    hits = np.zeros(len(tables), dtype=bool)
+    design = [SizeGroup(cell.repeats, tables[:1].astype(float))]
+    for total in np.unique(won):
+        rows = won == total
+        drawn = drawn_ratios(design, total / (cell.contracts * cell.repeats), at)
+        hits[rows] = [mid_p(drawn, one) > 0.05 for one in observed[rows]]
+    for row in range(0, len(tables), max(1, len(tables) // 3)):
+        if covers(icc_of_outcomes(_clusters_of(tables[row])), cell.icc) != hits[row]:
+            sys.stderr.write(f"{cell}: {tables[row]} is {hits[row]} by its P value and not by its interval\n")
+    rest = f" ({100 * none / studies:.0f})" if none * 200 >= studies else ""
+    return f"{100 * float(times @ hits) / times.sum():.1f}{rest}"
 
 
 def bootstrap(made: list[Cluster]) -> Estimate:
     return cluster_bootstrap([(one.successes, one.trials) for one in made], how=Resampling(999))
 
 
-def main(studies: int = 20_000, seed: int = 20260307) -> None:
+def main(studies: int = 20_000, seed: int = 20260307, only: str = "") -> None:
     say = sys.stdout.write
     fewer = max(1, studies // 10)
     say(
-        f"{studies} studies in each cell of the first table, {fewer} in the next three, {fewer // 2} for the sandwich and "
+        f"{studies} studies in each cell of the first table, {fewer} for other designs, {studies // 2} for the paired "
+        f"difference, {fewer * 2} for pass@3, {fewer} for the correlation, {fewer // 2} for the sandwich and "
         f"{max(1, fewer // 10)} for the bootstrap; {REPEATS} repeats of each contract (3 in the paired table), seed {seed}.\n\n"
     )
     sections: list[tuple[str, Iterator[str]]] = [
         ("Success rate (`rate_over_contracts`)", rates_table(studies, seed)),
         ("Success rate, other designs", designs_table(fewer, seed)),
-        ("Paired difference (`paired_difference`)", differences_table(fewer, seed)),
-        ("pass@k and intra-contract correlation", others_table(fewer, seed)),
+        ("Paired difference (`paired_difference`)", differences_table(studies // 2, seed)),
+        ("pass@3 of 5 repeats (`pass_at_k`)", pass_at_k_table(fewer * 2, seed)),
+        ("Intra-contract correlation (`icc_of_outcomes`)", correlations_table(fewer, seed)),
         ("For comparison: plain sandwich interval", rates_table(fewer // 2, seed, cluster_robust_rate)),
         ("For comparison: BCa bootstrap, 999 resamples", rates_table(max(1, fewer // 10), seed, bootstrap)),
     ]
     for title, rows in sections:
+        if only and only not in title:
+            continue
         say(f"### {title}\n\n")
         for row in rows:
             say(f"{row}\n")
@@ -262,4 +364,4 @@ def main(studies: int = 20_000, seed: int = 20260307) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]))
+    main(*map(int, sys.argv[1:3]), *sys.argv[3:4])

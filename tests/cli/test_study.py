@@ -39,8 +39,10 @@ def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: 
     result = steelyard("study", "run", planned, "--runs", runs, "--json")
     assert (result.code, len(result.lines)) == (0, 6), result.err
     assert {line["study"]["name"] for line in result.lines} == {"study"}
-    again = steelyard("study", "resume", planned, "--runs", runs, "--json")
+    again = steelyard("study", "resume", planned, "--out", runs, "--json")  # as `run` calls the same folder
     assert (again.code, again.lines) == (0, [])
+    report = steelyard("report", planned, "--runs", runs, "--json").line
+    assert (report["trials"], report["study"]["name"]) == (6, "study")
     status = steelyard("study", "status", planned, "--runs", runs, "--json").line
     assert (status["state"], status["trials"]["finished"], status["trials"]["passed"]) == ("complete", 6, 2)
     assert steelyard("study", "list", "--runs", runs, "--json").line["runs"] == 6
@@ -64,6 +66,51 @@ def test_a_plan_registers_its_rule_for_looks(steelyard: Steelyard, author: Autho
         refused = steelyard(*asked, *wrong)
         assert (refused.code, words in refused.err) == (2, True), refused.err
     assert "looks" not in steelyard(*asked, "--json").line["stopping"]
+
+
+@pytest.mark.parametrize("rule", ["anytime", "obrien-fleming"])
+def test_a_study_stops_when_its_registered_rule_decides_and_is_compared_by_that_rule(
+    steelyard: Steelyard, author: Author, script: Any, tmp_path: Path, rule: str
+) -> None:
+    repeats, most = {"anytime": (2, 47), "obrien-fleming": (3, 48)}[
+        rule
+    ]  # of 48 and of 72 trials, one at a time
+    suite = [_renamed(author, f"c{number}") for number in range(8)]
+    study, where = tmp_path / "study.yaml", ("--runs", tmp_path / "runs")
+    agents = ("--agent", "lazy=command:true", "--agent", "good=" + script(FIX, "fix.sh"))
+    rules = ("--stop-when-decided", "--stopping", rule, "--minimum-effect", 0.01, "--minimum-power", 0)
+    planned = steelyard(
+        "plan", *suite, *agents, *rules, "--repeats", repeats, "--sandbox", "local", "--out", study, *where
+    )
+    assert planned.code == 0, planned.err
+    result = steelyard("study", "run", study, "--json", *where)
+    assert (result.code, len(result.lines) <= most) == (1, True), result.err
+    assert "stopped: good - lazy: +1.00" in result.err
+    assert "excludes differences up to 0.01" in result.err
+    compared = steelyard("compare", "lazy", "good", *where)
+    said = {"anytime": "(valid at every look)", "obrien-fleming": "one of several looks"}
+    assert (compared.code, "good solves more than lazy: +100 points" in compared.out) == (0, True), compared
+    assert said[rule] in compared.out
+
+
+def _renamed(author: Author, name: str) -> Path:
+    """The contract of the author under another id, without a reference, so that its baseline takes no time."""
+    folder = Author(author.folder.with_name(name))
+    return folder.write(id=name, oracle={"checks": [{"id": "adds", "cmd": "sh check.sh", "timeout_s": 60}]})
+
+
+def test_an_unfinished_study_without_a_rule_is_not_compared(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    study, where = tmp_path / "study.yaml", ("--runs", tmp_path / "runs")
+    agents = ("--agent", "one=command:true", "--agent", "two=command:true")
+    steelyard("plan", *(_renamed(author, name) for name in ("c1", "c2")), *agents, "--out", study, *where)
+    begun = steelyard("study", "run", study, "--stage", "shakedown", *where)
+    assert begun.code == 3, begun.err
+    refused = steelyard("compare", "one", "two", *where)
+    assert (refused.code, refused.out) == (2, "")
+    assert "3 of 6 planned trials are finished, and the plan has no rule for looking early" in refused.err
+    assert "steelyard plan --stopping obrien-fleming" in refused.err
 
 
 def test_an_edited_plan_is_refused_or_recorded(steelyard: Steelyard, planned: Path, tmp_path: Path) -> None:
@@ -186,3 +233,26 @@ def test_a_plan_that_cannot_detect_its_effect_warns(steelyard: Steelyard, author
     result = steelyard(*words)
     assert "warning: the main stage begins only with power 0.8, which takes" in result.out, result
     assert "warning" not in steelyard(*words, "--minimum-power", 0, "--force").out
+
+
+def test_a_study_without_enough_power_is_held_and_says_what_to_type(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    study, where = tmp_path / "study.yaml", ("--runs", tmp_path / "runs")
+    agents = ("--agent", "one=command:true", "--agent", "two=command:true")
+    suite = [_renamed(author, name) for name in ("c1", "c2")]
+    steelyard("plan", *suite, *agents, "--repeats", 2, "--out", study, *where)
+    held = steelyard("study", "run", study, "--json", *where)
+    assert (held.code, len(held.lines)) == (1, 6)
+    for words in ("steelyard power", "--minimum-power 0", "study resume STUDY --force-stage main"):
+        assert words in held.err.splitlines()[-1]
+    refused = steelyard("compare", "one", "two", "--study", study, *where)
+    assert (refused.code, "6 of 12 planned trials are finished" in refused.err) == (2, True), refused
+
+
+def test_a_plan_whose_study_has_no_runs_here_is_named(
+    steelyard: Steelyard, planned: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "runs").mkdir()
+    result = steelyard("report", planned, "--runs", tmp_path / "runs")
+    assert (result.code, "has no run of the study that" in result.err) == (2, True), result

@@ -13,6 +13,7 @@ from scipy import stats
 from steelyard.stats.bootstrap import Resampling, cluster_bootstrap
 from steelyard.stats.bounded_mean import bounded_mean
 from steelyard.stats.clusters import Cluster, cluster_robust_rate, clustered, rate_over_contracts
+from steelyard.stats.interval import wilson_ends
 from steelyard.stats.passk import all_of_them, at_least_one, pass_at_k, pass_hat_k
 
 CLUSTERS = [Cluster(3, 5), Cluster(0, 4), Cluster(5, 5), Cluster(2, 5), Cluster(1, 3), Cluster(4, 5)]
@@ -112,6 +113,19 @@ def test_pass_at_one_is_the_mean_of_the_rates() -> None:
     rates = [one.successes / one.trials for one in CLUSTERS]
     assert pass_at_k(CLUSTERS, 1).value == pytest.approx(sum(rates) / len(rates))
     assert pass_hat_k(CLUSTERS, 1).value == pytest.approx(sum(rates) / len(rates))
+
+
+def test_pass_at_one_has_the_interval_of_the_success_rate() -> None:
+    clusters = [Cluster(at % 4, 3) for at in range(30)]
+    assert pass_at_k(clusters, 1).interval == rate_over_contracts(clusters).interval
+
+
+def test_a_pass_at_k_near_one_is_worth_no_more_than_its_disjoint_sets_of_trials() -> None:
+    """Two of 20 contracts differ a little: 100 trials, 33 sets of 3 and a half as many again."""
+    clusters = [Cluster(5, 5)] * 18 + [Cluster(2, 5), Cluster(2, 5)]
+    found = pass_at_k(clusters, 3)
+    assert found.value == pytest.approx(0.99)
+    assert found.low < wilson_ends(0.99, 50)[0]
 
 
 def test_a_k_above_the_number_of_trials_gives_words() -> None:

@@ -10,12 +10,19 @@ import numpy as np
 import pytest
 from lifelines import KaplanMeierFitter
 from lifelines.statistics import logrank_test
-from lifelines.utils import restricted_mean_survival_time
+from lifelines.utils import median_survival_times, restricted_mean_survival_time
 from scipy import stats
 
 from steelyard.stats.bootstrap import Resampling
 from steelyard.stats.cost import Spending, bootstrap_cost_per_success, cost_per_success, pareto_front
-from steelyard.stats.survival import Duration, kaplan_meier, log_rank, median_time, restricted_mean
+from steelyard.stats.survival import (
+    Duration,
+    clustered_steps,
+    kaplan_meier,
+    log_rank,
+    median_time,
+    restricted_mean,
+)
 
 
 def made(seed: int, count: int = 60, scale: float = 30) -> list[Duration]:
@@ -44,7 +51,41 @@ def test_the_curve_and_its_interval_are_those_of_lifelines(seed: int) -> None:
             assert step.low == pytest.approx(low.loc[step.time], abs=1e-9)
             assert step.high == pytest.approx(high.loc[step.time], abs=1e-9)
     expected = fitted.median_survival_time_
-    assert median_time(steps) == (None if math.isinf(expected) else pytest.approx(expected))
+    assert median_time(durations).value == (None if math.isinf(expected) else pytest.approx(expected))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_interval_of_the_median_is_that_of_lifelines(seed: int) -> None:
+    durations = [one._replace(cluster=str(at)) for at, one in enumerate(made(seed, 40))]
+    expected = median_survival_times(KaplanMeierFitter().fit(*columns(durations)).confidence_interval_)
+    found = median_time(durations)
+    assert found.interval == pytest.approx(tuple(expected.iloc[0]), abs=1e-9)
+    assert (found.n, found.clusters) == (40, 40)
+
+
+def test_repeats_of_a_contract_that_are_all_alike_add_nothing_to_the_median() -> None:
+    """The infinitesimal jackknife over contracts is Greenwood's formula of one run a contract."""
+    once = [one._replace(cluster=str(at)) for at, one in enumerate(made(1, 40))]
+    twice = clustered_steps([*once, *once], 0.95)
+    scale = stats.t.ppf(0.975, 39) * math.sqrt(40 / 39) / stats.norm.ppf(0.975)
+    for one, two in zip(kaplan_meier(once), twice, strict=True):
+        assert two.survival == pytest.approx(one.survival, abs=1e-9)
+        if 0 < one.survival < 1:
+            near, far = (math.log(math.log(step.low) / math.log(step.survival)) for step in (one, two))
+            assert far == pytest.approx(near * scale, abs=1e-9)
+
+
+def test_the_median_of_runs_that_do_not_succeed_often_enough_has_words() -> None:
+    found = median_time([Duration(1, True), Duration(2, False), Duration(3, False)])
+    assert (found.value, found.interval) == (None, None)
+    assert "half of the trials have not succeeded" in found.why
+    assert "there is no time" in median_time([]).why
+    assert "not finite" in median_time([Duration(math.nan, True)]).why
+
+
+def test_the_median_of_a_few_runs_has_no_upper_end() -> None:
+    found = median_time([Duration(1, True), Duration(2, True), Duration(3, True)])
+    assert (found.value, found.high) == (2, math.inf)
 
 
 @pytest.mark.parametrize("seed", range(4))

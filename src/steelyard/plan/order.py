@@ -17,7 +17,7 @@ import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple, cast
 
 from steelyard.errors import OperatorFault
@@ -62,6 +62,16 @@ def draw_order(plan: StudyPlan) -> list[Slot]:
         mixed = [contracts[at] for at in draw.permutation(len(contracts))]
         slots += _block(plan, stage, repeat, mixed, agents)
     return slots
+
+
+def count_trials(plan: StudyPlan, removed: Container[str] = ()) -> int:
+    """How many trials a plan has, without those of contracts that were taken out."""
+    return sum(
+        plan.repeats + agent.extra_repeats
+        for contract in plan.contracts
+        for agent in plan.agents
+        if contract.id not in removed and (agent.agent != REFERENCE or contract.has_reference)
+    )
 
 
 def _block(

@@ -7,21 +7,27 @@ from collections.abc import Sequence
 
 from scipy import special
 
-from steelyard.stats.cluster_interval import MOST_WORTH_EVEN
-from steelyard.stats.clusters import variance_degrees
+from steelyard.stats.cluster_interval import MOST_WORTH, MOST_WORTH_EVEN, size_of_variance
 from steelyard.stats.estimate import Estimate, check_level, count_missing, unknown
 from steelyard.stats.interval import wilson_ends
 
+MOST_WORTH_OF_SEVERAL = (
+    1.5  # where a value takes several trials, an effective sample is at most so many times trials / k
+)
+
 
 def bounded_mean(
-    values: Sequence[float], trials: int, name: str = "mean over contracts", level: float = 0.95
+    values: Sequence[float], trials: int, name: str = "mean over contracts", level: float = 0.95, k: int = 1
 ) -> Estimate:
     """Wilson's interval at the effective number of trials, with a t quantile for few contracts.
 
-        V = s^2 / m,  n_eff = p(1-p) / V * (z / t)^2, t with the degrees of `variance_degrees`
+        V = sum (x - p)^2 / m^2,  n_eff = p(1-p) / V * (z / t)^2
 
-    This is the survey interval of Korn and Graubard (1998) with Wilson's shape. Where all contracts agree on 0 or on 1,
-    each contract counts as one trial; where they agree on a value between, all `trials` count.
+    This is the survey interval of Korn and Graubard (1998) with Wilson's shape; degrees of t and size as in
+    `cluster_interval`. `k` is the number of trials that one value takes: `trials` have trials / k disjoint sets of k, and
+    values near 0 or 1 look more alike than they are, so the effective number is at most 1.5 times that, or twice where
+    contributions are even. Where all contracts agree on 0 or on 1, each contract counts as one trial; where they agree on a
+    value between, all `trials` count.
     """
     method = f"{name}: Wilson at the effective sample size, contracts as clusters"
     contracts = len(values)
@@ -33,18 +39,22 @@ def bounded_mean(
     if contracts == 1:
         return Estimate(mean, 0.0, 1.0, method, trials, 1, ("one contract says nothing about others",), level)
     z = float(special.ndtri(0.5 + check_level(level) / 2))
-    low, high = wilson_ends(mean, _effective(values, mean, trials, level), z)
+    low, high = wilson_ends(mean, _effective(values, mean, max(trials, contracts) / k, level, k), z)
     return Estimate(mean, low, high, method, trials, contracts, ("contracts are independent",), level)
 
 
-def _effective(values: Sequence[float], mean: float, trials: int, level: float) -> float:
+def _effective(values: Sequence[float], mean: float, sets: float, level: float, k: int) -> float:
     contracts = len(values)
     if mean in (0.0, 1.0):
         return float(contracts)
-    squares = math.fsum((value - mean) ** 2 for value in values)
-    variance = squares / (contracts - 1) / contracts
-    most = MOST_WORTH_EVEN * max(trials, contracts)
-    worth = float(max(trials, contracts)) if variance == 0 else min(most, mean * (1 - mean) / variance)
-    degrees = variance_degrees([value - mean for value in values])
     tail = 0.5 + level / 2
-    return worth * float(special.ndtri(tail) / special.stdtrit(degrees, tail)) ** 2
+    z = float(special.ndtri(tail))
+    squares = [(value - mean) ** 2 for value in values]
+    second = math.fsum(squares) / contracts
+    if second <= 1e-24:
+        return sets * k * (z / float(special.stdtrit(contracts - 1, tail))) ** 2
+    kurtosis = math.fsum(one**2 for one in squares) / contracts / second**2
+    uneven = MOST_WORTH if k == 1 else MOST_WORTH_OF_SEVERAL
+    most = MOST_WORTH_EVEN * sets, uneven * sets
+    size = size_of_variance(mean, second / contracts, kurtosis, contracts, most)
+    return size.trials * (z / float(special.stdtrit(size.degrees, tail))) ** 2

@@ -76,11 +76,19 @@ def effective_size(successes: Sequence[int], trials: Sequence[int]) -> Effective
 def _size(rate: float, contracts: int, trials: int, second: float, kurtosis: float) -> EffectiveSize:
     """`second` is the mean square of contracts' deviations y_i - p * n_i."""
     variance = contracts * second / trials**2
+    return size_of_variance(
+        rate, variance, kurtosis, contracts, (MOST_WORTH_EVEN * trials, MOST_WORTH * trials)
+    )
+
+
+def size_of_variance(
+    rate: float, variance: float, kurtosis: float, contracts: int, most: tuple[float, float]
+) -> EffectiveSize:
+    """At most so many trials: the first number where contributions are even, the second where they are not."""
     if contracts < FEW:
         variance *= contracts / (contracts - 1)
     by_kurtosis = degrees_of(kurtosis, contracts)
-    most = MOST_WORTH_EVEN if by_kurtosis >= contracts - 1 else MOST_WORTH
-    worth = min(most * trials, rate * (1 - rate) / variance)
+    worth = min(most[by_kurtosis < contracts - 1], rate * (1 - rate) / variance)
     blended = 1 / (KURTOSIS_WEIGHT / by_kurtosis + (1 - KURTOSIS_WEIGHT) / (contracts - 1))
     return EffectiveSize(worth, max(by_kurtosis, blended))
 

@@ -8,7 +8,7 @@ several, some repeated      Wilson at the effective sample size: see cluster_int
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from steelyard.stats.cluster_interval import interval_ends
@@ -53,22 +53,6 @@ def clustered(clusters: Iterable[Cluster]) -> ClusteredRate:
         return ClusteredRate(plain, len(tried), "contracts")
     low, high = interval_ends([one.successes for one in tried], [one.trials for one in tried])
     return ClusteredRate(plain._replace(low=low, high=high), len(tried), "contracts")
-
-
-def variance_degrees(deviations: Sequence[float]) -> int:
-    """Degrees of freedom of a variance that is estimated from these deviations of m contracts from their mean.
-
-    Matching moments (Satterthwaite 1946): 2m / (kurtosis - (m - 3) / (m - 1)), rounded down, within 1..m - 1. Where few
-    contracts make up most of the variance, as with rare successes, the kurtosis is high and the degrees are few.
-    """
-    count = len(deviations)
-    second = math.fsum(one**2 for one in deviations) / count
-    if second == 0:
-        return count - 1
-    excess = math.fsum(one**4 for one in deviations) / count / second**2 - (count - 3) / (count - 1)
-    if excess <= 0:
-        return count - 1
-    return max(1 if count == 2 else 2, min(count - 1, math.floor(2 * count / excess + 1e-9)))
 
 
 def cluster_variance(clusters: list[Cluster]) -> float:

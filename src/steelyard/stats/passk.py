@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from steelyard.stats.bounded_mean import bounded_mean
-from steelyard.stats.clusters import Cluster
+from steelyard.stats.clusters import Cluster, rate_over_contracts
 from steelyard.stats.estimate import Estimate, unknown
+
+USUAL = 0.95  # level of the interval of a success rate
 
 
 def pass_at_k(clusters: Sequence[Cluster], k: int, level: float = 0.95) -> Estimate:
@@ -52,7 +55,11 @@ def _over_contracts(
             f"{name} needs {k} decided trials of a contract, and no contract has more than {most}",
             method=name,
         )
-    found = bounded_mean([of_one(*one, k) for one in enough], trials, name, level)
+    found = bounded_mean([of_one(*one, k) for one in enough], trials, name, level, k)
+    if k == 1 and level == USUAL and len(enough) > 1 and len({one.trials for one in enough}) == 1:
+        # One trial of each contract is what the success rate is about: both have the same interval.
+        of_rate = rate_over_contracts(enough)
+        found = replace(found, low=of_rate.low, high=of_rate.high)
     short = len(tried) - len(enough)
     if short:
         return found.with_assumptions(

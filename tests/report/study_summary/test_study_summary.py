@@ -169,7 +169,7 @@ def test_times_without_success_are_censored() -> None:
         (1.0, pytest.approx(1 / 3)),
         (2.0, pytest.approx(2 / 3)),
     ]
-    assert agent.time_to_success.median_s == 2.0
+    assert agent.time_to_success.median.value == 2.0
 
 
 def test_strata_have_their_own_rates() -> None:

@@ -14,7 +14,7 @@ from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmode
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
-from steelyard.stats.clusters import Cluster, variance_degrees
+from steelyard.stats.clusters import Cluster
 from steelyard.stats.compare.difference import (
     bootstrap_difference,
     mcnemar,
@@ -24,6 +24,7 @@ from steelyard.stats.compare.difference import (
 from steelyard.stats.compare.equivalence import equivalence, non_inferiority
 from steelyard.stats.compare.multiplicity import benjamini_hochberg, holm
 from steelyard.stats.compare.pairs import Pair, paired
+from steelyard.stats.skewed_mean import kurtosis_degrees
 
 CLUSTER = (
     st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(any).map(lambda two: Cluster(two[0], sum(two)))
@@ -48,28 +49,46 @@ def rates(pairs: list[Pair]) -> tuple[list[float], list[float]]:
     return first, [pair.second.successes / pair.second.trials for pair in pairs]
 
 
+def quantiles_of(differences: list[float], degrees: float, ends: tuple[float, float]) -> list[float]:
+    """Hall's transformation of both ends with a quarter of scipy's skewness, as probabilities of scipy's t distribution."""
+    skewness, root = stats.skew(differences) / 4, np.sqrt(len(differences))
+    slope = skewness / (3 * root)
+    error = np.mean(differences), stats.sem(differences)
+    found = []
+    for end in ends:
+        t = (error[0] - end) / error[1]
+        found.append(stats.t.cdf(t + slope * t**2 + slope**2 * t**3 / 3 + skewness / (6 * root), degrees))
+    return found
+
+
 @pytest.mark.parametrize("seed", range(5))
-def test_the_difference_is_the_paired_t_interval_of_scipy(seed: int) -> None:
+def test_the_ends_of_the_difference_are_at_the_quantiles_of_halls_transformation(seed: int) -> None:
     pairs = made(seed, 14)
     first, second = rates(pairs)
     differences = [two - one for one, two in zip(first, second, strict=True)]
-    degrees = variance_degrees([one - sum(differences) / 14 for one in differences])
-    middle, error = np.mean(differences), stats.sem(differences)
+    degrees = kurtosis_degrees([one - sum(differences) / 14 for one in differences])
     found = paired_difference(pairs)
-    assert found.interval == pytest.approx(stats.t.interval(0.95, degrees, middle, error), abs=1e-9)
+    assert quantiles_of(differences, degrees, found.interval) == pytest.approx([0.975, 0.025], abs=1e-9)
     assert (found.n, found.clusters) == (84, 14)
 
 
-def test_differences_without_outliers_have_all_degrees_of_freedom_and_are_scipys() -> None:
-    pairs = [Pair(Cluster(at % 3, 3), Cluster((at * 2 + 1) % 4, 3)) for at in range(12)]
+def test_differences_without_skewness_or_outliers_have_scipys_paired_t_interval() -> None:
+    wins = [(0, 2), (2, 0), (0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)]
+    pairs = [Pair(Cluster(one, 3), Cluster(two, 3)) for one, two in wins]
     first, second = rates(pairs)
     expected = stats.ttest_rel(second, first).confidence_interval(0.95)
     assert paired_difference(pairs).interval == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 def test_one_contract_that_makes_up_the_variance_leaves_few_degrees_of_freedom() -> None:
-    assert variance_degrees([1.0, -1.0] * 10) == 19
-    assert variance_degrees([0.95] + [-0.05] * 19) == 2
+    assert kurtosis_degrees([1.0, -1.0] * 10) == 19
+    assert kurtosis_degrees([0.95] + [-0.05] * 19) == pytest.approx(2.33, abs=0.01)
+
+
+def test_the_end_on_the_long_side_of_a_skewed_sample_is_farther_away() -> None:
+    pairs = [Pair(Cluster(0, 3), Cluster(0, 3))] * 16 + [Pair(Cluster(0, 3), Cluster(2, 3))] * 4
+    found = paired_difference(pairs)
+    assert found.high - found.value > found.value - found.low
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -14,7 +14,8 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from steelyard.stats.clusters import Cluster
-from steelyard.stats.design.icc import icc_of_outcomes, icc_of_values
+from steelyard.stats.design.icc import icc_of_outcomes, icc_of_values, icc_value
+from steelyard.stats.design.icc_interval import CANDIDATES, chances, likelihood_ratios, size_groups
 from steelyard.stats.design.power import (
     Design,
     contracts_needed,
@@ -122,8 +123,51 @@ def test_the_correlation_of_outcomes_is_that_of_their_values() -> None:
     groups = [[1.0] * one.successes + [0.0] * (one.trials - one.successes) for one in clusters]
     one, two = icc_of_outcomes(clusters), icc_of_values(groups)
     assert one.value == pytest.approx(two.value, abs=1e-12)
-    assert one.low <= two.low
-    assert one.high >= two.high
+    assert icc_value(clusters) == one.value
+    assert 0 <= one.low < one.value < one.high <= 1
+
+
+def test_the_chances_of_a_candidate_correlation_are_scipys_beta_binomial() -> None:
+    for trials, rate, icc in ((1, 0.3, 0.2), (5, 0.02, 0.6), (10, 0.5, 0.995)):
+        size = 1 / icc - 1
+        expected = stats.betabinom.pmf(range(trials + 1), trials, rate * size, (1 - rate) * size)
+        assert chances(trials, rate, icc) == pytest.approx(expected, abs=1e-9)
+    assert chances(5, 0.3, 0.0) == pytest.approx(stats.binom.pmf(range(6), 5, 0.3), abs=1e-9)
+
+
+def test_the_likelihood_ratio_of_a_correlation_is_that_of_scipys_log_probabilities() -> None:
+    clusters = [Cluster(3, 4), Cluster(0, 5), Cluster(4, 4), Cluster(1, 4), Cluster(2, 5)]
+    rate = sum(one.successes for one in clusters) / sum(one.trials for one in clusters)
+    logs = np.array(
+        [
+            sum(
+                stats.betabinom.logpmf(y, n, rate * (1 / icc - 1), (1 - rate) * (1 / icc - 1))
+                if icc
+                else stats.binom.logpmf(y, n, rate)
+                for y, n in clusters
+            )
+            for icc in CANDIDATES
+        ]
+    )
+    found = likelihood_ratios(size_groups([y for y, _ in clusters], [n for _, n in clusters]))[0]
+    assert found == pytest.approx(2 * (logs.max() - logs), abs=1e-9)
+
+
+def test_the_interval_of_a_correlation_does_not_depend_on_the_order_of_contracts() -> None:
+    clusters = [Cluster(at % 5, 4) for at in range(20)]
+    assert icc_of_outcomes(clusters) == icc_of_outcomes(clusters[::-1])
+
+
+def test_contracts_that_always_agree_have_a_correlation_up_to_one() -> None:
+    found = icc_of_outcomes([Cluster(0, 3)] * 10 + [Cluster(3, 3)] * 10)
+    assert (found.value, found.high) == (1.0, 1.0)
+    assert 0.7 < found.low < 1
+
+
+def test_repeats_that_are_less_alike_than_chance_have_a_correlation_of_zero() -> None:
+    found = icc_of_outcomes([Cluster(1, 2)] * 20)
+    assert (found.value, found.low) == (0.0, 0.0)
+    assert found.high < 0.2
 
 
 def test_the_correlation_of_a_known_model_is_found() -> None:
@@ -140,6 +184,8 @@ def test_the_correlation_of_a_known_model_is_found() -> None:
         ([Cluster(1, 3)], "2 contracts"),
         ([Cluster(1, 1)] * 4, "repeats"),
         ([Cluster(2, 2)] * 4, "same outcome"),
+        ([Cluster(1, 3)] + [Cluster(0, 3)] * 9, "at least 3 trials that succeeded, and there is 1 in 30"),
+        ([Cluster(2, 3)] + [Cluster(3, 3)] * 9, "at least 3 trials that failed"),
     ],
 )
 def test_a_correlation_that_cannot_be_estimated_gives_words(clusters: list[Cluster], word: str) -> None:
@@ -193,9 +239,40 @@ def test_the_anytime_interval_misses_in_less_than_five_of_a_hundred_studies_over
     generator, missed = random.Random(5), 0
     for _ in range(200):
         values = [generator.choice((-1, 0, 0, 1)) for _ in range(120)]
-        ends = [anytime_interval(values[:count]).interval for count in range(10, 121, 10)]
-        missed += any(low > 0 or high < 0 for low, high in ends)
+        missed += fortune(values, 0.0) >= 20  # excluded at some look
     assert missed <= 10
+
+
+def fortune(values: list[float], candidate: float, alpha: float = 0.05) -> float:
+    """The largest fortune of a gambler who bets half for more and half for less than the candidate, step by step."""
+    more = less = largest = 1.0
+    total, squares, variance = 0.5, 0.25, 0.25
+    for count, value in enumerate(values, 1):
+        x, m = (value + 1) / 2, (candidate + 1) / 2
+        bet = math.sqrt(2 * math.log(2 / alpha) / (variance * count * math.log(count + 1)))
+        more *= 1 + min(bet, 0.75 / m) * (x - m)
+        less *= 1 - min(bet, 0.75 / (1 - m)) * (x - m)
+        largest = max(largest, (more + less) / 2)
+        total += x
+        squares += (x - total / (count + 1)) ** 2
+        variance = squares / (count + 1)
+    return largest
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_anytime_interval_ends_where_a_fortune_grows_to_twenty(seed: int) -> None:
+    generator = random.Random(seed)
+    values = [generator.choice((-1 / 3, 0, 1 / 3, 2 / 3)) for _ in range(60)]
+    found = anytime_interval(values)
+    step = 2 / 2000
+    for end, inwards in ((found.low, step), (found.high, -step)):
+        assert fortune(values, end - inwards) >= 20
+        assert fortune(values, end + 2 * inwards) < 20
+
+
+def test_ten_contracts_that_all_differ_decide_at_any_look() -> None:
+    assert anytime_interval([1.0] * 6).low < 0.1
+    assert anytime_interval([1.0] * 10).low > 0.1
 
 
 def test_the_anytime_interval_narrows_and_finds_an_effect() -> None:

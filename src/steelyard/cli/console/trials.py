@@ -32,7 +32,13 @@ from steelyard.study.record import grading_of
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--out", type=Path, default=RUNS, metavar="DIR", help=f"where run folders go (default {RUNS})"
+        "--out",
+        "--runs",
+        dest="out",
+        type=Path,
+        default=RUNS,
+        metavar="DIR",
+        help=f"where run folders go (default {RUNS})",
     )
     parser.add_argument(
         "--sandbox",

@@ -13,6 +13,7 @@ from pathlib import Path
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.cli.options.store_option import add_store_option
+from steelyard.cli.reading.report import study_of
 from steelyard.errors import OperatorFault
 from steelyard.report.study_summary import read_results
 from steelyard.report.study_summary.render.comparison import print_two_agents
@@ -36,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "second", metavar="B", help="the agent in question, or a folder of runs or a file of result lines"
     )
     parser.add_argument(
-        "--study", metavar="S", help="only runs of this study: its name, or the start of its digest"
+        "--study", metavar="S", help="only runs of this study: its name, the start of its digest, or its plan"
     )
     parser.add_argument(
         "--agent", metavar="NAME", help="which agent, where A and B are folders or files with several"
@@ -79,11 +80,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _found(args: argparse.Namespace) -> TwoAgents:
+    study = None if args.study is None else study_of(args.study)
     paths = [Path(word) for word in (args.first, args.second)]
     if all(path.exists() for path in paths):
-        one, two = (read_results(path, study=args.study, store_url=args.store) for path in paths)
+        one, two = (read_results(path, study=study, store_url=args.store) for path in paths)
         return compare_sets(one, two, agent=args.agent, anyway=args.anyway)
-    results = read_results(args.runs, study=args.study, store_url=args.store)
+    results = read_results(args.runs, study=study, store_url=args.store)
     return compare_named(results, args.first, args.second, anyway=args.anyway)
 
 

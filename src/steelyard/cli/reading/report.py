@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="?",
         metavar="STUDY|RUNS",
-        help="a folder of runs, a file of result lines, or the name or digest of a study in --runs; "
+        help="a folder of runs, a file of result lines, or a study in --runs: its name, its digest or its plan; "
         "without it, all runs of --runs",
     )
     add_runs_option(parser)
@@ -57,12 +57,26 @@ def run(args: argparse.Namespace) -> int:
 
 
 def find_results(what: str | None, runs: Path, store_url: str | None = None) -> ResultSet:
-    """A path is a folder or a file; any other word is a study in `runs`."""
+    """A path is a folder, a file of result lines, or the plan of a study in `runs`; any other word is a study in `runs`."""
     if what is None:
         return read_results(runs, store_url=store_url)
-    if Path(what).exists():
+    study = study_of(what)
+    if study == what and Path(what).exists():
         return read_results(Path(what), store_url=store_url)
-    found = read_results(runs, study=what, store_url=store_url)
+    found = read_results(runs, study=study, store_url=store_url)
     if not found.lines and not found.without_result:
+        if study != what:
+            raise OperatorFault(
+                f"{runs} has no run of the study that {what} plans; --runs names another folder"
+            )
         raise OperatorFault(f"{what} is no file and no folder, and {runs} has no study of that name")
     return found
+
+
+def study_of(word: str) -> str:
+    """The digest of the study that a plan is the file of; any other word is itself."""
+    if not (word.endswith((".yaml", ".yml")) and Path(word).is_file()):
+        return word
+    from steelyard.plan.study_plan import read_plan  # noqa: PLC0415  # with pydantic
+
+    return read_plan(Path(word)).identity

@@ -84,7 +84,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-judge", action="store_true", help="ask no model, even if a key is set")
     add_task_options(parser)
-    add_runs_option(parser)
+    add_runs_option(parser, is_written=True)
     add_store_option(parser)
     parser.add_argument("--json", action="store_true", help="JSON lines: results of runs, or the status")
 

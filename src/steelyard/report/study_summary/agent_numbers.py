@@ -151,7 +151,7 @@ def time_to_success(decided: Sequence[TrialRecord], horizon: float | None) -> Ti
     steps = kaplan_meier(durations)
     return TimeToSuccess(
         curve=tuple((one.time, 1 - one.survival, 1 - one.high, 1 - one.low) for one in _thin(steps)),
-        median_s=median_time(steps),
+        median=median_time(durations),
         restricted_mean=restricted_mean(durations, horizon),
         censored=sum(not one.succeeded for one in durations),
         unknown=len(decided) - len(durations),

@@ -14,7 +14,7 @@ from steelyard.report.study_summary.model import AgentComparison, Difference, Fl
 from steelyard.report.study_summary.sentence import comparison_sentence
 from steelyard.report.study_summary.trial_record import TrialRecord, by_contract
 from steelyard.stats.bootstrap import Resampling
-from steelyard.stats.clusters import Cluster, variance_degrees
+from steelyard.stats.clusters import Cluster
 from steelyard.stats.compare.difference import (
     bootstrap_difference,
     mcnemar,
@@ -27,6 +27,7 @@ from steelyard.stats.design.power import contracts_to_decide
 from steelyard.stats.design.sequential import anytime_interval
 from steelyard.stats.estimate import Estimate, unknown
 from steelyard.stats.indeterminate import Counts, conclusion, is_fragile
+from steelyard.stats.skewed_mean import kurtosis_degrees
 from steelyard.stats.survival import log_rank
 
 NOT_COMPARABLE = "not comparable"
@@ -195,7 +196,7 @@ def _more(difference: Estimate, pairs: Sequence[Pair]) -> int | None:
         return None
     off = [float(pair.difference) - difference.value for pair in pairs]
     spread = math.sqrt(math.fsum(one**2 for one in off) / (len(off) - 1))
-    share = variance_degrees(off) / (len(off) - 1)
+    share = kurtosis_degrees(off) / (len(off) - 1)
     more = contracts_to_decide(difference.value, spread, len(off), 1 - difference.level, share)
     return None if more is None else max(1, more)
 

@@ -66,7 +66,7 @@ class TimeToSuccess:
     """Kaplan-Meier: `curve` has (seconds, share that succeeded by then, low, high)."""
 
     curve: tuple[tuple[float, float, float, float], ...]
-    median_s: float | None
+    median: Estimate  # seconds
     restricted_mean: Estimate
     censored: int
     unknown: int  # trials without a time

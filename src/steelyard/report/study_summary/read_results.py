@@ -31,7 +31,7 @@ class ResultSet:
     )  # running, interrupted, not graded, altered
     planned_trials: int | None = None  # of the study's plan
     look_rule: LookRule | None = None  # for looks before the end, of the study's plan
-    has_ended: bool = False  # the study, whether all of its plan was carried out or not
+    has_ended: bool = False  # the study: all of its plan was carried out, or one of its rules stopped it
     plan_note: str = ""  # how far the plan of the study was carried out; "" where it is complete
     study_deviations: tuple[Mapping[str, Any], ...] = ()  # of the plan, and of the study from its plan
     planned_caps: tuple[str, ...] = ()  # of a run, that the plan's budgets rely on
@@ -92,6 +92,7 @@ def _read_folder(folder: Path, study: str | None, store_url: str | None) -> Resu
 
 def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
     """How many trials the plan of these lines has, while the study has not ended; nothing outside a study."""
+    from steelyard.plan.order import count_trials  # noqa: PLC0415  # few folders have studies
     from steelyard.study.protocol.folder import DIGITS, STUDIES, StudyFolder  # noqa: PLC0415  # few folders have studies
     from steelyard.study.protocol.status import deviations_of  # noqa: PLC0415
 
@@ -105,7 +106,7 @@ def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
         log, plan = study.log(), study.plan()
     except (OSError, ValueError):
         return {}
-    planned = sum(plan.repeats + agent.extra_repeats for agent in plan.agents) * len(plan.contracts)
+    planned = count_trials(plan, study.removed())
     end: Mapping[str, Any] = next(
         (entry for entry in reversed(log) if entry.get("what") in {"start", "end"}), {}
     )
@@ -122,7 +123,7 @@ def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
         **facts,
         "planned_trials": planned,
         "look_rule": rule,
-        "has_ended": end.get("what") == "end",
+        "has_ended": end.get("what") == "end" and end.get("how") in {"complete", "stopped"},
     }
 
 
@@ -131,6 +132,7 @@ def _plan_note(planned: int, lines: Sequence[Line], end: Mapping[str, Any]) -> s
         return ""
     finished = len({line.get("trial") for line in lines})
     how = f"the study ended: {end.get('how')}" if end.get("what") == "end" else "the study has not ended"
+    how = {"held": "the study is held", "partial": "the study is not complete"}.get(str(end.get("how")), how)
     why = f" ({end.get('why')})" if end.get("why") else ""
     return f"{finished} of {planned} planned trials have a result; {how}{why}"
 
@@ -154,7 +156,7 @@ def _read_file(path: Path, study: str | None) -> ResultSet:
         except ValueError:
             raise OperatorFault(
                 f"{path}:{number}: this is not JSON; give result lines (`steelyard run --json`), a folder of runs, "
-                "or the name of a study instead of its plan"
+                "or a study"
             ) from None
         lines.append(check_line(line, f"{path}:{number}"))
     if study is not None:

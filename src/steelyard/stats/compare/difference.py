@@ -15,9 +15,9 @@ import numpy as np
 from scipy import special
 
 from steelyard.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap
-from steelyard.stats.clusters import variance_degrees
 from steelyard.stats.compare.pairs import Pair, trials_of
 from steelyard.stats.estimate import Estimate, check_level, unknown
+from steelyard.stats.skewed_mean import skewed_ends
 
 LARGEST = 4_000_000  # distinct sums of the exact permutation distribution
 PERMUTATIONS = 100_000  # where the exact distribution is too large
@@ -33,7 +33,7 @@ class Significance(NamedTuple):
 
 
 def paired_difference(pairs: Sequence[Pair], level: float = 0.95) -> Estimate:
-    """Mean difference over contracts, D +- t * s / sqrt(m), within -1..1; t with the degrees of `variance_degrees`.
+    """Mean difference over contracts, D +- t * s / sqrt(m) with part of its skewness removed, within -1..1 (`skewed_ends`).
 
     Two-stage cluster sampling with equal weights (Cochran 1977, 11.3): s^2 is the variance of the contracts' differences
     and contains the variance between repeats. Where all contracts have the same difference s is 0 and says nothing: then
@@ -53,10 +53,8 @@ def paired_difference(pairs: Sequence[Pair], level: float = 0.95) -> Estimate:
         share = 1 - ((1 - check_level(level)) / 2) ** (1 / contracts)
         low, high = mean - share * (mean + 1), mean + share * (1 - mean)
     else:
-        degrees = variance_degrees([one - mean for one in differences])
-        t = float(special.stdtrit(degrees, 0.5 + check_level(level) / 2))
-        half = t * math.sqrt(squares / (contracts - 1) / contracts)
-        low, high = max(-1.0, mean - half), min(1.0, mean + half)
+        low, high = skewed_ends(differences, check_level(level))
+        low, high = max(-1.0, min(mean, low)), min(1.0, max(mean, high))
     assumptions = ("contracts are independent", "every contract has the same weight")
     return Estimate(mean, low, high, method, n, contracts, assumptions, level)
 

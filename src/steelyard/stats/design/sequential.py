@@ -19,6 +19,8 @@ from steelyard.stats.estimate import Estimate, check_level, unknown
 Spending = Literal["obrien_fleming", "pocock"]
 ANYTIME = "anytime"
 _NODES = 400  # of the Gauss-Legendre rule on each continuation region
+_CANDIDATES = 2000  # steps between the smallest and the largest mean
+_LARGEST_BET = 0.75
 _WIDEST = 10.0  # standard deviations; the normal density beyond is below 1e-22
 
 
@@ -97,37 +99,47 @@ def anytime_interval(
 ) -> Estimate:
     """A confidence sequence: valid at every look at once, however often and whenever one looks.
 
-    Predictable plug-in empirical Bernstein (Waudby-Smith and Ramdas 2024, theorem 2) over contracts in the order in which
-    they finished. `values` are the contracts' differences, within `span`.
+    Hedged betting (Waudby-Smith and Ramdas 2024, theorem 3) over contracts in the order in which they finished: a gambler bets
+    against each candidate mean, for more and for less, and a candidate that ever lets the mean of both fortunes grow to 1 / alpha
+    is out; by Ville's inequality the truth is out in at most alpha of all studies. `values` are the contracts' differences,
+    within `span`.
     """
-    method = "anytime-valid empirical Bernstein confidence sequence"
+    method = "anytime-valid confidence sequence by betting"
     bottom, width = span[0], span[1] - span[0]
     if not values:
         return unknown("there is no finished contract", method=method)
     scaled = (np.asarray(values, dtype=float) - bottom) / width
     if not np.isfinite(scaled).all() or scaled.min() < 0 or scaled.max() > 1:
         return unknown(f"a value is missing or outside {span[0]}..{span[1]}", method=method, n=len(values))
-    low, high = _bernstein_ends(scaled, 1 - check_level(level))
-    ends = (bottom + width * max(0.0, low), bottom + width * min(1.0, high))
+    low, high = _betting_ends(scaled, 1 - check_level(level))
+    mean = float(np.mean(values))
+    ends = (min(mean, bottom + width * low), max(mean, bottom + width * high))
     return Estimate(
-        float(np.mean(values)), *ends, method, len(values), len(values),
+        mean, *ends, method, len(values), len(values),
         ("contracts finish in an order that does not depend on their results",), level,
     )  # fmt: skip
 
 
-def _bernstein_ends(scaled: np.ndarray, alpha: float) -> tuple[float, float]:
-    """The ends after the last value, each the best of all looks so far."""
+def _betting_ends(scaled: np.ndarray, alpha: float) -> tuple[float, float]:
+    """The candidates that no look so far excludes, and one candidate more on each side.
+
+    The bet is sqrt(2 log(2 / alpha) / (v t log(t + 1))) with the variance v of the values before, at most `_LARGEST_BET` of the
+    fortune.
+    """
     count = np.arange(1, len(scaled) + 1)
     mean = (0.5 + np.cumsum(scaled)) / (count + 1)
     variance = (0.25 + np.cumsum((scaled - mean) ** 2)) / (count + 1)
-    mean_before = np.concatenate([[0.5], mean[:-1]])
-    variance_before = np.concatenate([[0.25], variance[:-1]])
-    bet = np.minimum(np.sqrt(2 * math.log(2 / alpha) / (variance_before * count * np.log(count + 1))), 0.5)
-    spread = 4 * (scaled - mean_before) ** 2 * (-np.log(1 - bet) - bet) / 4
-    total = np.cumsum(bet)
-    centre = np.cumsum(bet * scaled) / total
-    half = (math.log(2 / alpha) + np.cumsum(spread)) / total
-    return float((centre - half).max()), float((centre + half).min())
+    before = np.concatenate([[0.25], variance[:-1]])
+    bet = np.sqrt(2 * math.log(2 / alpha) / (before * count * np.log(count + 1)))[:, None]
+    candidates = np.arange(_CANDIDATES + 1) / _CANDIDATES
+    off = scaled[:, None] - candidates
+    for_more = np.minimum(bet, _LARGEST_BET / np.maximum(candidates, 1e-12)) * off
+    for_less = np.minimum(bet, _LARGEST_BET / np.maximum(1 - candidates, 1e-12)) * -off
+    fortune = np.logaddexp(np.log1p(for_more).cumsum(axis=0), np.log1p(for_less).cumsum(axis=0)) - math.log(2)
+    possible = np.flatnonzero(fortune.max(axis=0) < math.log(1 / alpha))
+    if not len(possible):  # one study in 1 / alpha may exclude everything
+        return 0.0, 1.0
+    return max(0, possible[0] - 1) / _CANDIDATES, min(_CANDIDATES, possible[-1] + 1) / _CANDIDATES
 
 
 class LookRule(NamedTuple):

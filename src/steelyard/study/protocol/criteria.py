@@ -16,7 +16,7 @@ from typing import Any
 
 from steelyard.plan.study_plan import HONEYPOT, Stage
 from steelyard.stats.clusters import Cluster
-from steelyard.stats.design.icc import icc_of_outcomes
+from steelyard.stats.design.icc import icc_value
 from steelyard.study.protocol.planned_power import (
     CAUTIOUS_ICC,
     UNKNOWN_RATE,
@@ -172,8 +172,8 @@ def _icc(progress: Progress, agents: list[str]) -> float:
     clusters = [one for agent in agents for one in outcomes_by_contract(progress, agent).values()]
     if sum(one.trials > 1 for one in clusters) < 3:
         return CAUTIOUS_ICC
-    value = icc_of_outcomes(clusters).value
-    return CAUTIOUS_ICC if value is None else min(1.0, max(0.0, value))
+    value = icc_value(clusters)
+    return CAUTIOUS_ICC if value is None else min(1.0, value)
 
 
 def _rate(progress: Progress, agent: str) -> float | None:

@@ -86,6 +86,19 @@ class Caps:
         return self._known[key]
 
 
+def _held(stage: str, unmet: Sequence[Criterion]) -> str:
+    """Why a stage does not begin, and what to type."""
+    text = f"{stage} does not begin: {'; '.join(one.why for one in unmet)}"
+    if any(one.name == "power_adequate" for one in unmet):
+        text += (
+            "; plan more contracts or repeats (`steelyard power` says how many), or a study without a claim of power "
+            "(`steelyard plan --minimum-power 0`)"
+        )
+    return (
+        f"{text}; `steelyard study resume STUDY --force-stage {stage}` begins it anyway, which is a deviation"
+    )
+
+
 @dataclass
 class Study:
     """One study at one store; `make_engine` is given the gate that each attempt passes."""
@@ -145,7 +158,7 @@ class Study:
             if waiting:
                 held = self._criteria(stage, "entry", entry_criteria(stage, self.progress))
                 if held and stage not in self.forced:
-                    return Outcome("held", f"{stage} does not begin: {'; '.join(one.why for one in held)}")
+                    return Outcome("held", _held(stage, held))
                 if held:
                     self.folder.add(
                         "deviation", deviation="stage", stage=stage, unmet=[one.name for one in held]

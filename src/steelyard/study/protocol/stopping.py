@@ -11,10 +11,11 @@ Budgets end a study by themselves: see envelopes.py.
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 
-from steelyard.stats.student_t import t_quantile
+from steelyard.plan.study_plan import PlannedAgent
+from steelyard.stats.clusters import Cluster
+from steelyard.stats.estimate import Estimate
 from steelyard.study.protocol.criteria import outcomes_by_contract
 from steelyard.study.protocol.progress import Progress
 
@@ -39,40 +40,32 @@ def stop_for_efficacy(progress: Progress) -> str:
     plan = progress.plan
     if plan.stopping.efficacy == "none":
         return ""
-    agents = [one.agent for one in plan.agents if one.role == "agent"]
+    agents = [one for one in plan.agents if one.role == "agent"]
     decided = [_decided(progress, *pair) for pair in itertools.combinations(agents, 2)]
     if decided and all(decided):
         return "; ".join(decided)
     return ""
 
 
-def _decided(progress: Progress, first: str, second: str) -> str:
-    """The paired t-interval over contracts, compared with the minimum effect on either side."""
-    ones, others = outcomes_by_contract(progress, first), outcomes_by_contract(progress, second)
+def _decided(progress: Progress, first: PlannedAgent, second: PlannedAgent) -> str:
+    """The interval that `compare` prints, compared with the minimum effect on either side."""
+    ones, others = outcomes_by_contract(progress, first.agent), outcomes_by_contract(progress, second.agent)
     looks = progress.plan.looks
     both = [key for key in ones if key in others]
-    if looks is not None and looks.rule == "anytime":
-        both = _complete(progress, first, second)
+    is_anytime = looks is not None and looks.rule == "anytime"
+    if is_anytime:
+        both = _complete(progress, first.agent, second.agent)
     if len(both) < LEAST_CONTRACTS:
         return ""
-    differences = [
-        others[key].successes / others[key].trials - ones[key].successes / ones[key].trials for key in both
-    ]
-    mean = sum(differences) / len(both)
-    variance = sum((one - mean) ** 2 for one in differences) / (len(both) - 1)
-    look = max(clusters[key].trials for clusters in (ones, others) for key in both)
-    if variance == 0 and mean == 0:
-        return ""  # identical outcomes say nothing about how much they vary
-    if looks is not None and looks.rule == "anytime":
-        low, high = _anytime(differences)
-    else:
-        half = _quantile(progress, look, len(both) - 1) * math.sqrt(variance / len(both))
-        low, high = mean - half, mean + half
+    pairs = [(ones[key], others[key]) for key in both]
+    found = _anytime(pairs) if is_anytime else _at_look(progress, pairs)
+    if found is None or found.value is None or found.low is None or found.high is None:
+        return ""
     least = progress.plan.minimum_effect
-    interval = f"{second} - {first}: {mean:+.2f} [{low:+.2f}, {high:+.2f}]"
-    if low > least or high < -least:
+    interval = f"{second.name} - {first.name}: {found.value:+.2f} [{found.low:+.2f}, {found.high:+.2f}]"
+    if found.low > least or found.high < -least:
         return f"{interval} excludes differences up to {least:g}"
-    if -least < low and high < least:
+    if -least < found.low and found.high < least:
         return f"{interval} excludes differences of {least:g} and more"
     return ""
 
@@ -90,16 +83,27 @@ def _complete(progress: Progress, *agents: str) -> list[str]:
     return [digest for digest in found if all(digest in one for one in scored)]
 
 
-def _anytime(differences: list[float]) -> tuple[float, float]:
-    from steelyard.stats.design.sequential import anytime_interval  # noqa: PLC0415  # scipy is needed only here
+def _anytime(pairs: list[tuple[Cluster, Cluster]]) -> Estimate:
+    from steelyard.stats.compare.pairs import Pair  # noqa: PLC0415  # scipy is needed only here
+    from steelyard.stats.design.sequential import anytime_interval  # noqa: PLC0415  # as above
 
-    return anytime_interval(differences).interval or (-1.0, 1.0)
+    return anytime_interval([float(Pair(*pair).difference) for pair in pairs])
 
 
-def _quantile(progress: Progress, look: int, degrees: int) -> float:
-    """Of the t distribution at this repeat, so that all looks of the plan together are wrong in 5 of 100 studies.
+def _at_look(progress: Progress, pairs: list[tuple[Cluster, Cluster]]) -> Estimate | None:
+    """The paired difference at the level of this look; None between two looks."""
+    from steelyard.stats.compare.difference import paired_difference  # noqa: PLC0415  # scipy is needed only here
+    from steelyard.stats.compare.pairs import Pair  # noqa: PLC0415  # as above
 
-    A repeat between two looks has the limit of none: it is no look, and nothing is decided there.
+    look = max(one.trials for pair in pairs for one in pair)
+    level = _level(progress, look)
+    return None if level is None else paired_difference([Pair(*pair) for pair in pairs], level)
+
+
+def _level(progress: Progress, look: int) -> float | None:
+    """Of the interval at this repeat, so that all looks of the plan together are wrong in 5 of 100 studies.
+
+    A repeat between two looks has none: nothing is decided there.
     """
     from steelyard.stats.design.sequential import Spending, look_quantile  # noqa: PLC0415  # scipy is needed only here
 
@@ -109,9 +113,8 @@ def _quantile(progress: Progress, look: int, degrees: int) -> float:
     rule: Spending = "pocock" if registered is not None and registered.rule == "pocock" else "obrien_fleming"
     number, between = divmod(min(look, plan.repeats) * looks, plan.repeats)
     if between:
-        return math.inf
-    probability = look_quantile(rule, number, looks)
-    return t_quantile(degrees, min(probability, LARGEST_PROBABILITY))
+        return None
+    return 2 * min(look_quantile(rule, number, looks), LARGEST_PROBABILITY) - 1
 
 
 class MachineFaults:

@@ -17,6 +17,7 @@ from steelyard.report.study_summary.render.words import p_value
 from steelyard.report.study_summary.sentence import points
 from steelyard.report.study_summary.two_agents import TwoAgents
 from steelyard.stats.compare.equivalence import MarginTest
+from steelyard.stats.indeterminate import conclusion
 
 ANYWAY = "NOT COMPARABLE, compared anyway: these conditions differ"
 
@@ -62,21 +63,49 @@ def _warnings(found: TwoAgents) -> Iterator[Text]:
 
 
 def sections(one: AgentComparison) -> Iterator[Section]:
-    more = [("paired permutation", significance(one))]
+    more = [("difference, which decides", points(one.difference)), ("paired permutation", significance(one))]
     if one.mcnemar_p is not None:
         more.append(("McNemar, one trial each", p_value(one.mcnemar_p)))
     if one.log_rank_p is not None:
         more.append(("time to success, log-rank", p_value(one.log_rank_p)))
-    more.append(("difference, bootstrap", points(one.bootstrap)))
+    more.append(("difference, bootstrap, a check", points(one.bootstrap)))
     if one.undecided:
         more.append(("if undecided trials count against it", points(one.worst)))
         more.append(("if undecided trials count for it", points(one.best)))
-    yield Section("How sure", ("what", "result"), tuple(more))
+    yield Section("How sure", ("what", "result"), tuple(more), (which_decides(one),))
     if one.flips:
         yield _flips(one)
     for name, missing in ((one.first, one.only_first), (one.second, one.only_second)):
         if missing:
             yield Section(f"Only {name} has decided trials on", lines=(", ".join(missing),))
+
+
+def which_decides(one: AgentComparison) -> str:
+    """One sentence: which of the numbers the conclusion rests on, and whether the others agree with it."""
+    if one.difference.value is None:
+        return f"nothing decides: {one.difference.why}"
+    text = (
+        f"the first interval alone decides ({one.difference.method}); tests and the bootstrap are shown as a check, because they "
+        "assume less about how differences are distributed"
+    )
+    against = [
+        name
+        for name, says in (
+            ("the bootstrap", conclusion(one.bootstrap) if one.bootstrap.interval else None),
+            ("the permutation test", None if one.p is None else _of_test(one)),
+        )
+        if says is not None and says != one.conclusion
+    ]
+    return (
+        f"{text}; {' and '.join(against)} would conclude otherwise: the result is close" if against else text
+    )
+
+
+def _of_test(one: AgentComparison) -> str:
+    """What the permutation test concludes at the level of the interval."""
+    if one.p is None or one.p > 1 - one.difference.level or not one.difference.value:
+        return "undecided"
+    return "better" if one.difference.value > 0 else "worse"
 
 
 def _flips(one: AgentComparison) -> Section:

@@ -214,7 +214,7 @@ def _time(agents: Sequence[AgentNumbers]) -> Section:
             one.agent,
             mean_time(one.economics.wall_s_success),
             mean_time(one.economics.wall_s_failure),
-            seconds(one.time_to_success.median_s),
+            time_estimate(one.time_to_success.median),
             time_estimate(one.time_to_success.restricted_mean),
         )
         for one in agents

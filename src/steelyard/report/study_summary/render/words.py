@@ -53,20 +53,16 @@ def mean_money(spread: Spread) -> str:
 
 
 def mean_time(spread: Spread) -> str:
-    """`12s [10s, 15s], median 11s`."""
-    mean = spread.mean
-    if mean.value is None:
-        return "unknown"
-    ends = "" if mean.low is None or mean.high is None else f" [{seconds(mean.low)}, {seconds(mean.high)}]"
-    return f"{seconds(mean.value)}{ends}, median {seconds(spread.median)}{_unknown(spread)}"
+    """`12s [10s, 15s], 2 unknown`: the mean over contracts."""
+    return time_estimate(spread.mean) + _unknown(spread)
 
 
 def mean_count(spread: Spread) -> str:
     mean = spread.mean
     if mean.value is None:
         return "unknown"
-    ends = "" if mean.low is None or mean.high is None else f" [{mean.low:,.0f}, {mean.high:,.0f}]"
-    return f"{mean.value:,.0f}{ends}{_unknown(spread)}"
+    ends = "no interval" if mean.low is None or mean.high is None else f"{mean.low:,.0f}, {mean.high:,.0f}"
+    return f"{mean.value:,.0f} [{ends}]{_unknown(spread)}"
 
 
 def _unknown(spread: Spread) -> str:
@@ -74,11 +70,13 @@ def _unknown(spread: Spread) -> str:
 
 
 def time_estimate(estimate: Estimate) -> str:
+    """`12s [10s, 15s]`; an interval without an upper end says so."""
     if estimate.value is None:
-        return "unknown"
+        return f"unknown ({estimate.why})" if estimate.why else "unknown"
     if estimate.low is None or estimate.high is None:
-        return seconds(estimate.value)
-    return f"{seconds(estimate.value)} [{seconds(estimate.low)}, {seconds(estimate.high)}]"
+        return f"{seconds(estimate.value)} [no interval]"
+    high = "no limit" if math.isinf(estimate.high) else seconds(estimate.high)
+    return f"{seconds(estimate.value)} [{seconds(estimate.low)}, {high}]"
 
 
 def p_value(p: float | None) -> str:
