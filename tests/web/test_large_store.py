@@ -30,7 +30,7 @@ AGENTS = ("careful", "quick", "large", "small")
 START = datetime(2026, 3, 7, tzinfo=UTC)
 LONG_AGO_NS = 1_700_000_000_000_000_000  # a folder that changed long ago is read once
 REAL = "20260401T120000000Z-hostile-noop-abcdef"
-MEMORY = Path("/dev/shm")  # noqa: S108  # 100,000 folders are made and removed ten times faster than on a disk
+MEMORY = Path("/dev/shm")  # 100,000 folders are made and removed ten times faster than on a disk
 
 
 def made_line(number: int) -> dict[str, Any]:
