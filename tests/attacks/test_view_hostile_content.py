@@ -79,6 +79,7 @@ ALLOWED = frozenset(
         "text",
         "polyline",
         "polygon",
+        "progress",
     ]
 )
 MISLEADING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")

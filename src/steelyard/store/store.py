@@ -38,7 +38,8 @@ UNSETTLED = 0
 SUMMARY = ("study", "agent", "contract", "state")  # in the order of the index of summaries
 COUNTED = (*SUMMARY, "judge", "study_name", "digest", "termination")
 _WRITERS = 7283002  # the lock of those who write about one folder of runs
-_INSERT_RUN = sa.insert(RUNS).returning(RUNS.c.id)  # built once: building takes longer than writing
+# Built once: building takes longer than writing. Many rows in one statement; their numbers come back in the order of the rows.
+_INSERT_RUN = sa.insert(RUNS).returning(RUNS.c.id, sort_by_parameter_order=True)
 _INSERT_LINE, _INSERT_TAG = sa.insert(LINES), sa.insert(TAGS)
 _COLUMNS = tuple(
     one.name for one in fields(Entry) if one.name not in ("started", "tags", "phase", "folder", "line")
@@ -190,20 +191,28 @@ class Store:
                 lock = sa.func.pg_advisory_xact_lock(_WRITERS, self._root_id)
                 connection.execute(sa.select(lock))
             self._delete(connection, [entry.run for entry, _ in known])
-            for entry, stamp in known:
-                self._insert(connection, entry, stamp)
+            self._insert(connection, known)
 
-    def _insert(self, connection: sa.Connection, entry: Entry, stamp: int) -> None:
+    def _insert(self, connection: sa.Connection, known: Sequence[tuple[Entry, int]]) -> None:
+        rows = [self._row(entry, stamp) for entry, stamp in known]
+        keys = connection.execute(_INSERT_RUN, rows).scalars().all()
+        lines: list[dict[str, Any]] = []
+        tags: list[dict[str, Any]] = []
+        for key, (entry, _) in zip(keys, known, strict=True):
+            text = None if entry.line is None else _to_json(entry.line)
+            if text is not None:
+                lines.append({"id": key, "line": text})
+            tags += [{"root": self._root_id, "id": key, "tag": tag} for tag in dict.fromkeys(entry.tags)]
+        if lines:
+            connection.execute(_INSERT_LINE, lines)
+        if tags:
+            connection.execute(_INSERT_TAG, tags)
+
+    def _row(self, entry: Entry, stamp: int) -> dict[str, Any]:
         row = {name: getattr(entry, name) for name in _COLUMNS}
         row |= {"root": self._root_id, "stamp": stamp}
         row["started"] = 0.0 if entry.started is None else entry.started.timestamp()
-        key = connection.execute(_INSERT_RUN, row).scalar_one()
-        text = None if entry.line is None else _to_json(entry.line)
-        if text is not None:
-            connection.execute(_INSERT_LINE, {"id": key, "line": text})
-        tags = [{"root": self._root_id, "id": key, "tag": tag} for tag in dict.fromkeys(entry.tags)]
-        if tags:
-            connection.execute(_INSERT_TAG, tags)
+        return row
 
     def _forget(self, runs: Sequence[str]) -> None:
         for start in range(0, len(runs), BATCH):

@@ -77,7 +77,7 @@ def _comparison(found: Comparison) -> Markup:
 
 def _agents(records: Records, agents: Sequence[str]) -> Child:
     from steelyard.report.html.plots import difference_plot  # noqa: PLC0415  # scipy takes a second
-    from steelyard.report.html.study_report import comparison_details  # noqa: PLC0415
+    from steelyard.report.html.study_report import comparison_details, comparison_words  # noqa: PLC0415
     from steelyard.report.study_summary.comparisons import compare_agents  # noqa: PLC0415
     from steelyard.report.study_summary.read_results import of_lines  # noqa: PLC0415
     from steelyard.report.study_summary.trial_record import by_agent, trials_of  # noqa: PLC0415
@@ -103,8 +103,8 @@ def _agents(records: Records, agents: Sequence[str]) -> Child:
         by_agent(trials_of(of_lines(str(records.root), lines)).records), first, second
     )
     return card(
-        f"{cut(second, 60)} less {cut(first, 60)}",
-        tag("p", f"{comparison.sentence[:1].upper()}{comparison.sentence[1:]}.", class_="story"),
+        f"{cut(second, 60)} minus {cut(first, 60)}",
+        tag("p", comparison_words(comparison), class_="story"),
         [
             notice(f"Not the same for both: {difference.what}.", "warning")
             for difference in comparison.differences[:10]

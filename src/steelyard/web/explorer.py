@@ -332,7 +332,11 @@ def _why(entry: Entry, line: Mapping[str, Any]) -> str:
     """The reason of a verdict that is no pass."""
     if entry.state == "pass":
         return NONE
-    return cut(one_line(str(line.get("reason") or "")), 200) or entry.phase or NONE
+    reason, rationale = (one_line(str(line.get(name) or "")) for name in ("reason", "rationale"))
+    is_stop = line.get("termination") not in (None, "completed", "infrastructure")
+    if is_stop and rationale and rationale not in reason:
+        reason = f"{reason}: {rationale}" if reason else rationale
+    return cut(reason, 200) or entry.phase or NONE
 
 
 def _pager(view: Mapping[str, Any], page_number: int, last: int, per_page: int) -> Markup | None:

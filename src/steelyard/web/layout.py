@@ -121,7 +121,7 @@ def table(
     numeric: Sequence[int] = (),
     class_: str = "",
 ) -> Markup:
-    """A table that scrolls sideways in itself; `numeric` columns are aligned right."""
+    """A table that scrolls sideways in itself; `numeric` columns are aligned right. `class_="headed"` shows the caption to screen readers only."""
     head = tag(
         "tr",
         [

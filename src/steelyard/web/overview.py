@@ -67,13 +67,21 @@ def group(rows: Iterable[Mapping[str, Any]], by: str) -> dict[str, Counts]:
     return found
 
 
-def counts_table(title: str, found: Mapping[str, Counts], kind: str, caption: str) -> Markup:
+def counts_table(
+    title: str, found: Mapping[str, Counts], kind: str, caption: str, *, is_headed: bool = False
+) -> Markup:
     rows = [
         (tag("a", cut(name, 80), href=url(kind, name)), *counts.cells())
         for name, counts in sorted(found.items())[:MOST_ROWS]
     ]
     more = f" ({MOST_ROWS:,} of {len(found):,} shown)" if len(found) > MOST_ROWS else ""
-    return table((title, *HEADINGS), rows, caption=caption + more, numeric=NUMERIC)
+    return table(
+        (title, *HEADINGS),
+        rows,
+        caption=caption + more,
+        numeric=NUMERIC,
+        class_="headed" if is_headed and not more else "",
+    )
 
 
 def contracts_page(records: Records) -> Markup:
@@ -87,7 +95,7 @@ def agents_page(records: Records) -> Markup:
 def _list(records: Records, column: str, title: str) -> Markup:
     found = group(records.tally((column, "state")), column)
     content: Child = (
-        counts_table(column, found, column, title)
+        counts_table(column, found, column, title, is_headed=True)
         if found
         else empty(
             "There are no runs here yet.", join(tag("code", "steelyard demo"), " makes some in a minute.")

@@ -1,4 +1,4 @@
-"""A registered plan and the runs of its study -> how many of the planned trials of each agent on each contract have a result."""
+"""A registered plan and the runs of its study -> how many of the planned trials of each agent on each contract have a result, and run."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from steelyard.report.html.element import Markup, tag
+from steelyard.store.entry import ACTIVE
 from steelyard.store.query import Query
 from steelyard.web.layout import card, table
 from steelyard.web.records import Records
-from steelyard.web.words import cut
+from steelyard.web.words import cut, plural
 
 if TYPE_CHECKING:
     from steelyard.plan.study_plan import StudyPlan
@@ -26,6 +27,7 @@ class TrialCounts:
 
         self.planned: Counter[tuple[str, str]] = Counter()
         self.done: Counter[tuple[str, str]] = Counter()
+        self.running: Counter[tuple[str, str]] = Counter()
         self._digests = {one.id: one.digest for one in plan.contracts}
         for agent in plan.agents:
             for contract in plan.contracts:
@@ -37,25 +39,47 @@ class TrialCounts:
 
         trials: set[str] = set()
         for entry in records.query(Query(study=study, limit=MOST_ENTRIES)):
-            if not is_final(entry) or self._digests.get(entry.contract) != entry.digest:
+            pair = entry.agent, entry.contract
+            if pair not in self.planned or self._digests.get(entry.contract) != entry.digest:
                 continue
+            if entry.state in ACTIVE:
+                self.running[pair] += 1
             trial = entry.trial or entry.run
-            if trial not in trials and (entry.agent, entry.contract) in self.planned:
+            if is_final(entry) and trial not in trials:
                 trials.add(trial)
-                self.done[entry.agent, entry.contract] += 1
+                self.done[pair] += 1
 
     def cell(self, pairs: list[tuple[str, str]]) -> str:
         planned = sum(self.planned[pair] for pair in pairs)
         done = sum(self.done[pair] for pair in pairs)
-        return f"{done:,} of {planned:,}" if planned else "not planned"
+        running = sum(self.running[pair] for pair in pairs)
+        more = f", {running:,} running" if running else ""
+        return f"{done:,} of {planned:,}{more}" if planned else "not planned"
 
 
-def planned_card(records: Records, study: str, plan: StudyPlan, runs: int) -> Markup | None:
+def count_trials(records: Records, study: str, plan: StudyPlan, runs: int) -> TrialCounts | None:
     """Nothing where there are more runs than a page counts."""
     if runs > MOST_ENTRIES:
         return None
     counts = TrialCounts(plan)
     counts.count(records, study)
+    return counts
+
+
+def progress_line(counts: TrialCounts) -> Markup:
+    """How far the study is, as a bar and in words."""
+    planned, done, running = counts.planned.total(), counts.done.total(), counts.running.total()
+    waiting = max(0, planned - done - running)
+    words = f"{done:,} of {plural(planned, 'planned trial')} finished, {running:,} running, {waiting:,} not begun."
+    return tag(
+        "p",
+        tag("progress", value=str(done), max=str(max(1, planned)), aria_label="Finished trials"),
+        words,
+        class_="progress",
+    )
+
+
+def planned_card(counts: TrialCounts, plan: StudyPlan) -> Markup:
     agents = [one.name for one in plan.agents]
     shown = plan.contracts[:MOST_CONTRACTS]
     rows = [

@@ -36,6 +36,7 @@ class Records:
             threading.RLock() if self._store.is_in_memory else nullcontext()
         )
         self._looked = 0.0
+        self.looked_at = 0.0  # by the clock: when the last comparison with the folders began
         self._pause_s = 0.0
         self._thread: threading.Thread | None = None
         self._facets: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
@@ -44,14 +45,14 @@ class Records:
 
     def sync(self) -> None:
         """Compare the folders with the index now."""
-        started = time.monotonic()
+        started, began_at = time.monotonic(), time.time()
         try:
             with self._turn:
                 change = self._store.sync(self._on_read)
                 if change.read or change.removed or not self._facets:
                     # Counts over all runs are made here, so that no page waits for them.
                     self._facets = {(name,): self._store.tally((name,)) for name in FACETS}
-            self.fault = ""
+            self.fault, self.looked_at = "", began_at
         except (SteelyardError, OSError) as fault:
             self.fault = str(fault)
         except SQLAlchemyError as fault:

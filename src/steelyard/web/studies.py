@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steelyard.errors import OperatorFault, SteelyardError
+from steelyard.errors import OperatorFault
 from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.store.entry import ACTIVE, UNFINISHED
 from steelyard.store.query import Query
+from steelyard.web.explorer import STATES
 from steelyard.web.layout import card, digest, document, empty, facts, linked_run, notice, table
 from steelyard.web.message import NotThere, Request
 from steelyard.web.overview import HEADINGS, NUMERIC, Counts, group
-from steelyard.web.planned import planned_card
+from steelyard.web.planned import count_trials, planned_card, progress_line
 from steelyard.web.records import Records
+from steelyard.web.study_plan import (
+    begun_studies,
+    folder_of,
+    is_under_way,
+    log_changed_at,
+    plan_card,
+    read_plan,
+    state_of,
+)
 from steelyard.web.summaries import ALL, MOST_RUNS, Summaries
-from steelyard.web.words import badge, cut, moment, money, plural
+from steelyard.web.words import badge, cut, plural
 
 if TYPE_CHECKING:
     from steelyard.study.protocol.folder import StudyFolder
-
-MOST_DECISIONS = 30
 
 
 def studies_page(records: Records) -> Markup:
     rows = records.tally(("study", "study_name", "state"))
     named = {str(row["study"]): str(row["study_name"] or row["study"]) for row in rows if row["study"]}
     found = group((row for row in rows if row["study"]), "study")
+    for identity, name in begun_studies(records).items():
+        named.setdefault(identity, name)
+        found.setdefault(identity, Counts())  # begun, and no run of it is in the index yet
     whole = tag("p", tag("a", "Report of all runs of this folder", href=url("study", ALL))) if rows else None
     if not found:
         advice = join(
@@ -47,143 +58,127 @@ def studies_page(records: Records) -> Markup:
         "Studies",
         tag("h1", "Studies"),
         table(
-            ("study", "plan", *HEADINGS), listed, caption="Studies", numeric=tuple(at + 1 for at in NUMERIC)
+            ("study", "plan", *HEADINGS),
+            listed,
+            caption="Studies",
+            numeric=tuple(at + 1 for at in NUMERIC),
+            class_="headed",
         ),
         whole,
         section="Studies",
     )
 
 
+class Study(NamedTuple):
+    """What a page of a study is about: the runs of one plan, or all runs of the folder."""
+
+    name: str
+    folder: StudyFolder | None
+    rows: list[Mapping[str, Any]]  # runs counted by agent and state
+    total: Counts
+    is_live: bool  # the page is read again
+
+    @property
+    def title(self) -> str:
+        if self.name == ALL:
+            return "All runs"
+        found = [str(row["study_name"]) for row in self.rows if row["study_name"]]
+        plan = None if found else read_plan(self.folder)
+        return found[0] if found else plan.name if plan else self.name
+
+    @property
+    def view(self) -> dict[str, str]:
+        return {} if self.name == ALL else {"study": self.name}
+
+
 def study_page(records: Records, summaries: Summaries, request: Request) -> Markup:
-    name = request.parts["name"]
-    query = Query() if name == ALL else Query(study=name)
-    rows = records.tally(("agent", "state", "study", "study_name"), query)
-    if not rows and name != ALL:
-        raise NotThere("No run of this store belongs to that study.")
-    total = Counts()
-    for row in rows:
-        total.add(row)
-    title = "All runs" if name == ALL else str(rows[0]["study_name"] or name)
+    study = _read_study(records, request.parts["name"])
+    heading = study.title if study.name == ALL else join("Study ", tag("span", study.title, class_="name"))
+    # What is planned stands first while the study runs, and below its results when it has ended.
+    bar, planned = _planned(records, study)
     return document(
-        title,
-        tag("h1", "Study " if name != ALL else "", title),
-        tag(
-            "div",
-            _progress(rows, total, name),
-            _planned(records, name, total.runs),
-            id="live",
-            data_running="yes" if ACTIVE & total.states.keys() else "no",
-        ),
-        _numbers(records, summaries, name, total),
-        _plan(records, name),
+        cut(study.title, 80),
+        tag("h1", heading),
+        _part("live", study.is_live, bar, _progress(study), planned if study.is_live else None),
+        _numbers(summaries, study),
+        None
+        if study.folder is None
+        else _part("plan", study.is_live, None if study.is_live else planned, plan_card(study.folder)),
         section="Studies",
         scripts=("live.js",),
         crumbs=(("Studies", "/studies"),),
     )
 
 
-def _progress(rows: list[Mapping[str, Any]], total: Counts, name: str) -> Markup:
-    view = {} if name == ALL else {"study": name}
+def _read_study(records: Records, name: str) -> Study:
+    folder = folder_of(records, name)
+    # Before the counts: an index that is brought up to date between the two shows more than is asked for, never less.
+    under_way = is_under_way(records, folder)
+    rows = list(
+        records.tally(
+            ("agent", "state", "study", "study_name"), Query() if name == ALL else Query(study=name)
+        )
+    )
+    if not rows and name != ALL and folder is None:
+        raise NotThere("No run of this store belongs to that study.")
+    total = Counts()
+    for row in rows:
+        total.add(row)
+    return Study(name, folder, rows, total, under_way or bool(ACTIVE & total.states.keys()))
+
+
+def _part(name: str, is_live: bool, *content: Child) -> Markup:  # noqa: FBT001  # one of two words of the element
+    """A part of the page that live.js reads again while something runs."""
+    return tag("div", content, id=name, data_running="yes" if is_live else "no")
+
+
+def _progress(study: Study) -> Markup:
+    total = study.total
     states = [
-        join(tag("a", badge(state), href=url(**view, verdict=[state])), f" {amount:,}  ")
-        for state, amount in total.states.items()
+        join(tag("a", badge(state), href=url(**study.view, verdict=[state])), f" {amount:,}  ")
+        for state, amount in sorted(total.states.items(), key=lambda one: STATES.index(one[0]))
     ]
     running = sum(total.states.get(state, 0) for state in ACTIVE)
-    listed = [(cut(agent, 80), *counts.cells()) for agent, counts in sorted(group(rows, "agent").items())]
-    return join(
-        notice(f"{plural(running, 'run')} under way. This part is read again every few seconds.")
-        if running
-        else None,
-        facts(
-            [
-                ("runs", join(f"{total.runs:,}: ", states)),
-                ("plan", digest(str(rows[0]["study"])) if rows and rows[0]["study"] else "none"),
-            ]
-        ),
-        tag("p", tag("a", "Its runs in the explorer", href=url(**view))),
-        card("Runs by agent", table(("agent", *HEADINGS), listed, caption="Runs by agent", numeric=NUMERIC))
-        if running
-        else None,
-    )
-
-
-def _folder(records: Records, name: str) -> StudyFolder | None:
-    """The folder of a study that has begun; nothing for runs without a plan."""
-    from steelyard.study.protocol.folder import DIGITS, STUDIES, StudyFolder  # noqa: PLC0415  # pydantic takes time to load
-
-    folder = StudyFolder(records.root / STUDIES / name[:DIGITS])
-    return None if name == ALL or "/" in name or not folder.is_begun else folder
-
-
-def _planned(records: Records, name: str, runs: int) -> Markup | None:
-    folder = _folder(records, name)
-    if folder is None:
-        return None
-    try:
-        plan = folder.plan()
-    except (SteelyardError, OSError, ValueError):
-        return None  # the card of the plan says so
-    return planned_card(records, name, plan, runs)
-
-
-def _plan(records: Records, name: str) -> Markup | None:
-    """The registered plan, what was decided while the study ran, and where it deviates; nothing for runs without a plan."""
-    from steelyard.study.protocol.status import deviations_of  # noqa: PLC0415
-
-    folder = _folder(records, name)
-    if folder is None:
-        return None
-    try:
-        plan, log = folder.plan(), folder.log()
-        deviations = deviations_of(plan, log)
-    except (SteelyardError, OSError, ValueError):
-        return notice("The plan of this study cannot be read.", "warning")
-    agents = ", ".join(cut(one.name, 40) for one in plan.agents)
-    decided = [
-        (moment(str(one.get("at"))), str(one.get("what")), cut(_log_text(one), 300))
-        for one in log[-MOST_DECISIONS:]
+    listed = [
+        (tag("a", cut(agent, 80), href=url("agent", agent)), *counts.cells())
+        for agent, counts in sorted(group(study.rows, "agent").items())
     ]
-    return card(
-        "Plan",
-        facts(
-            [
-                ("state", badge("running") if folder.is_running else "no process runs it now"),
-                ("agents", agents),
-                ("contracts", f"{len(plan.contracts):,}, {plan.repeats} repeats of each agent"),
-                (
-                    "budget",
-                    "none" if plan.budget.total_usd is None else f"{money(plan.budget.total_usd)} in all",
-                ),
-                ("deviations", plural(len(deviations), "deviation") if deviations else "none"),
-            ]
-        ),
-        table(("at", "what", "details"), decided, caption="What was decided while it ran")
-        if decided
+    pairs: list[tuple[str, Child]] = [("runs", join(f"{total.runs:,}: ", states) if states else "none yet")]
+    if study.folder is not None:
+        pairs.insert(0, ("state", state_of(study.folder)))
+    if study.name != ALL:
+        pairs.append(("plan", digest(study.name)))
+    return join(
+        notice(f"{plural(running, 'run')} under way. This page follows the study while it is open.")
+        if study.is_live
         else None,
-        [notice(cut(_log_text(one), 400), "warning") for one in deviations[:20]],
+        facts(pairs),
+        tag("p", tag("a", "Its runs in the explorer", href=url(**study.view))) if total.runs else None,
+        card(
+            "Runs by agent",
+            table(("agent", *HEADINGS), listed, caption="Runs by agent", numeric=NUMERIC, class_="headed"),
+        )
+        if running
+        else None,
     )
 
 
-def _log_text(entry: Mapping[str, Any]) -> str:
-    """The members of a line of the log; of criteria, whether each is met."""
-    parts = []
-    for name, value in entry.items():
-        if name == "criteria" and isinstance(value, list):
-            parts += [
-                f"{one.get('name')} {'met' if one.get('met') else 'NOT met'}"
-                for one in value
-                if isinstance(one, dict)
-            ]
-        elif name not in ("at", "what") and value not in (None, ""):
-            parts.append(f"{name} {value}")
-    return ", ".join(parts)
+def _planned(records: Records, study: Study) -> tuple[Markup | None, Markup | None]:
+    """How far the study is, as a bar; and a table of agents and contracts."""
+    plan = read_plan(study.folder)
+    counts = None if plan is None else count_trials(records, study.name, plan, study.total.runs)
+    if plan is None or counts is None:
+        return None, None
+    return progress_line(counts), planned_card(counts, plan)
 
 
-def _numbers(records: Records, summaries: Summaries, name: str, total: Counts) -> Markup:
+def _numbers(summaries: Summaries, study: Study) -> Markup:
     """The sections of the report. A page does not wait for those of a large study: live.js reads it again until they are there."""
+    total, name = study.total, study.name
     finished = total.runs - sum(total.states.get(state, 0) for state in UNFINISHED)
     if not finished:
-        return empty("There is no result yet.", "Numbers appear when the first run has ended.")
+        content: Child = empty("There is no result yet.", "Numbers appear when the first run has ended.")
+        return _part("numbers", study.is_live, content)
     if finished > MOST_RUNS:
         return notice(
             join(
@@ -195,35 +190,28 @@ def _numbers(records: Records, summaries: Summaries, name: str, total: Counts) -
     from steelyard.report.html.study_report import study_sections  # noqa: PLC0415  # scipy takes a second
 
     try:
-        found = summaries.look(name, f"{sorted(total.states.items())} {_logged(records, name)}", finished)
+        found = summaries.look(name, f"{sorted(total.states.items())} {_logged(study)}", finished)
     except OperatorFault as fault:
         return notice(str(fault), "warning")
-    content: list[Child] = []
+    parts: list[Child] = []
     if found.is_pending:
         earlier = f" These are the numbers of {found.summary.runs:,} runs." if found.summary else ""
-        content.append(
+        parts.append(
             notice(
                 f"The numbers of {finished:,} runs are being computed.{earlier} This page shows the new ones when they are there."
             )
         )
     elif found.is_old and found.summary:
-        content.append(
+        parts.append(
             notice(
                 f"These are the numbers of {found.summary.runs:,} runs; {finished:,} have ended. Reload this page in a while."
             )
         )
     if found.summary is not None:
-        content.append(study_sections(found.summary, linked_run))
-    return tag("div", content, id="numbers", data_running="yes" if found.is_pending else "no")
+        parts.append(study_sections(found.summary, linked_run))
+    return _part("numbers", study.is_live or found.is_pending, parts)
 
 
-def _logged(records: Records, name: str) -> int:
-    """How long the log of a study is: it grows with each decision, also after the last run."""
-    from steelyard.study.protocol.folder import DIGITS, LOG, STUDIES  # noqa: PLC0415  # pydantic takes time to load
-
-    if name == ALL or "/" in name:
-        return 0
-    try:
-        return (records.root / STUDIES / name[:DIGITS] / LOG).stat().st_size
-    except OSError:
-        return 0
+def _logged(study: Study) -> float:
+    """When the log of a study changed: with each decision, also after the last run."""
+    return 0.0 if study.folder is None else log_changed_at(study.folder)

@@ -69,6 +69,14 @@ def tag(name: str, /, *children: Child, **attributes: Any) -> Markup:
     return Markup(f"{opening}{''.join(_pieces(children))}</{name}>")
 
 
+def prose(text: str) -> Markup:
+    """A sentence of ours: its first letter is a capital one, and `what is typed` is code."""
+    parts = f"{text[:1].upper()}{text[1:]}".split("`")
+    if len(parts) % 2 == 0:  # a backtick without another is a character
+        return escape("`".join(parts))
+    return join([tag("code", part) if at % 2 else part for at, part in enumerate(parts)])
+
+
 def _pieces(children: Iterable[Child]) -> Iterable[str]:
     for child in children:
         if child is None:

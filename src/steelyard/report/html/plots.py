@@ -113,7 +113,7 @@ def difference_plot(comparisons: Sequence[AgentComparison]) -> Markup | None:
     for at, one in enumerate(shown):
         place = 10 + ROW * (at + 0.5)
         rows.append(
-            text(242, place + 4, f"{short(one.second, 17)} less {short(one.first, 17)}", anchor="end")
+            text(242, place + 4, f"{short(one.second, 17)} minus {short(one.first, 17)}", anchor="end")
         )
         rows += _whisker(one.difference, x, place, at)
         words = f"{100 * (one.difference.value or 0):+.0f} points" + (" (fragile)" if one.is_fragile else "")
@@ -193,7 +193,11 @@ def survival_plot(agents: Sequence[AgentNumbers], of: Ranks) -> Markup | None:
 
 
 def _seconds_ticks(longest: float) -> list[tuple[float, str]]:
-    unit, name = (3600, "h") if longest > 7200 else (60, "min") if longest > 180 else (1, "s")
+    unit, name = next(
+        (size, name)
+        for least, size, name in ((7200, 3600, "h"), (180, 60, "min"), (0.5, 1, "s"), (0, 0.001, "ms"))
+        if longest > least or not least
+    )
     return [(value * unit, f"{value:g} {name}") for value in ticks(0, longest / unit)]
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from steelyard import __version__
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import write_atomic
-from steelyard.report.html.element import Child, Markup, join, tag
+from steelyard.report.html.element import Child, Markup, join, prose, tag
 from steelyard.report.html.plots import (
     burn_plot,
     difference_plot,
@@ -178,12 +178,13 @@ def _counted(counted: Counted) -> Markup:
 
 def _answer(summary: StudySummary) -> Markup:
     """What a decision needs: one sentence for each comparison, then what makes the numbers provisional."""
-    size = f"{summary.trials:,} trials ({summary.runs:,} runs) on {summary.contracts:,} contracts by {len(summary.agents)} agents."
+    runs = f"{_amount(summary.trials, 'trial')} ({_amount(summary.runs, 'run')})"
+    size = f"{runs} on {_amount(summary.contracts, 'contract')} by {_amount(len(summary.agents), 'agent')}."
     told = sorted(summary.comparisons, key=lambda one: one.conclusion == "undecided")
-    sentences = [tag("li", f"{one.sentence[:1].upper()}{one.sentence[1:]}.") for one in told[:MOST_SENTENCES]]
+    sentences = [tag("li", comparison_words(one)) for one in told[:MOST_SENTENCES]]
     best = next((one for one in summary.agents if not one.is_baseline), None)
     alone = (
-        f"{best.agent}: success {interval_words(best.success)} over {best.success.n} decided trials on {best.contracts} contracts."
+        f"{best.agent}: success {interval_words(best.success)} over {_amount(best.success.n, 'decided trial')} on {_amount(best.contracts, 'contract')}."
         if best
         else ""
     )
@@ -198,12 +199,22 @@ def _answer(summary: StudySummary) -> Markup:
         else None,
         tag("p", size, class_="dim"),
         [
-            tag("p", f"Provisional: {_cut(reason, 500)}.", class_="notice warning")
+            tag("p", prose(f"Provisional: {_cut(reason, 500)}."), class_="notice warning")
             for reason in summary.provisional
         ],
         class_="card",
         id="answer",
     )
+
+
+def _amount(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def comparison_words(one: AgentComparison) -> Child:
+    """The sentence of a comparison; one that begins with the name of an agent keeps that name as it is."""
+    text = f"{one.sentence}."
+    return text if text.startswith((one.first, one.second)) else prose(text)
 
 
 def _leaderboard(agents: Sequence[AgentNumbers]) -> Markup:
@@ -244,7 +255,7 @@ def _counted_named(counted: Sequence[Counted], name: str) -> Child:
 def _comparisons(summary: StudySummary, link: LinkRun) -> Markup:
     rows = [
         (
-            f"{_cut(one.second, 60)} less {_cut(one.first, 60)}",
+            f"{_cut(one.second, 60)} minus {_cut(one.first, 60)}",
             _points(one.difference),
             _CONCLUSIONS.get(one.conclusion, one.conclusion),
             _p(one.p),
@@ -418,7 +429,7 @@ def _disclosures(summary: StudySummary, link: LinkRun) -> Markup:
 
 def _label_errors(found: Disclosures) -> Child:
     if not found.label_errors:
-        return tag("p", f"{found.label_errors_why[:1].upper()}{found.label_errors_why[1:]}.")
+        return tag("p", prose(f"{found.label_errors_why}."))
     rows = [
         (one.mode, _estimate(one.false_positive), _estimate(one.false_negative)) for one in found.label_errors
     ]
@@ -440,7 +451,7 @@ def _indeterminate(found: Disclosures) -> Child:
             rows,
             "Trials of which the harness could not tell whether the work is correct",
         ),
-        tag("p", f"{found.indeterminate_model[:1].upper()}{found.indeterminate_model[1:]}.", class_="dim"),
+        tag("p", prose(f"{found.indeterminate_model}."), class_="dim"),
     )
 
 
@@ -546,7 +557,7 @@ def _protocol(summary: StudySummary, link: LinkRun) -> Markup:
         if rows
         else tag("p", "No deviation from the protocol is recorded."),
         join(tag("p", "Contracts with several versions:"), tag("ul", versions)) if versions else None,
-        tag("ul", [tag("li", f"{note[:1].upper()}{note[1:]}.") for note in summary.notes], class_="dim"),
+        tag("ul", [tag("li", prose(f"{note}.")) for note in summary.notes], class_="dim"),
         id_="protocol",
     )
 

@@ -26,7 +26,9 @@ _ORDER = {"failed": 0, "error": 1}
 def checks_tab(record: RunRecord, request: Request) -> Markup:
     only = request.query.get("only", "")
     outcomes = read_outcomes(record)
-    content: list[Child] = [_card(record, name, outcome, only) for name, outcome in outcomes.items()]
+    # What failed is read first.
+    ordered = sorted(outcomes.items(), key=lambda item: item[1].get("outcome") == "pass")
+    content: list[Child] = [_card(record, name, outcome, only) for name, outcome in ordered]
     if not content:
         content = [
             empty(

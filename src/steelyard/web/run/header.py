@@ -7,7 +7,7 @@ from typing import Any
 
 from steelyard.evidence.held_run import HeldRun
 from steelyard.report.disagreement import MEANING
-from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.report.html.element import Child, Markup, join, prose, tag, url
 from steelyard.report.judge_card import run_word
 from steelyard.report.one_run import story_of
 from steelyard.report.plain import one_line
@@ -82,7 +82,7 @@ def _title(record: RunRecord) -> Markup:
             cut(record.agent, 80),
         ),
         tag("p", [join(one, " ") for one in about], class_="about"),
-        tag("p", _story(result), class_="story") if result else None,
+        tag("p", prose(_story(result)), class_="story") if result else None,
     )
 
 
@@ -166,7 +166,7 @@ def gates(record: RunRecord) -> Markup:
             _gate(
                 "Objective and checks",
                 str(result.get("checks", "UNGRADED")),
-                _checks_why(result),
+                _checks_why(result, record.run),
                 url("run", record.run, "scorers"),
             ),
             _gate(
@@ -199,7 +199,11 @@ def _gate(title: str, word: str, why: Child, href: str) -> Markup:
     )
 
 
-def _checks_why(result: Mapping[str, Any]) -> Child:
+# Gate -> the tab that has what it was decided on.
+_EVIDENCE = {"patch": "diff", "build": "checks", "acceptance": "checks", "safety": "why"}
+
+
+def _checks_why(result: Mapping[str, Any], run: str) -> Child:
     """The four gates of the change, and the score."""
     outcomes, why = result.get("gates") or {}, result.get("why") or {}
     numbers = tag(
@@ -214,7 +218,7 @@ def _checks_why(result: Mapping[str, Any]) -> Child:
     rows = [
         tag(
             "li",
-            badge(str(outcomes.get(name)), label=name),
+            tag("a", badge(str(outcomes.get(name)), label=name), href=url("run", run, _EVIDENCE[name])),
             " ",
             tag("span", cut(one_line(str(why.get(name, ""))), 160)),
         )

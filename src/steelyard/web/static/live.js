@@ -1,7 +1,13 @@
-// A page about something that runs: its parts #live and #numbers are read again every few seconds, until both say that nothing runs.
+// A page about something that runs: its parts with data-running="yes" are read again every few seconds, until none says so.
 "use strict";
 (() => {
-  const running = () => ["live", "numbers"].map((name) => document.getElementById(name)).filter((part) => part?.dataset.running === "yes");
+  const running = () => [...document.querySelectorAll('[data-running="yes"]')];
+  const named = (part) => new Map([...part.querySelectorAll("details")].map((one) => [one.querySelector("summary")?.textContent, one]));
+  const replace = (part, fresh) => {
+    const before = named(part);  // what a reader has opened stays open
+    for (const [name, one] of named(fresh)) if (before.has(name)) one.open = before.get(name).open;
+    if (!part.isEqualNode(fresh)) part.replaceWith(document.adoptNode(fresh));
+  };
   const again = () => {
     if (!running().length) return;
     const request = new XMLHttpRequest();
@@ -10,7 +16,7 @@
     request.onload = () => {
       for (const part of running()) {
         const fresh = request.response?.getElementById(part.id);
-        if (fresh) part.replaceWith(document.adoptNode(fresh));
+        if (fresh) replace(part, fresh);
       }
       setTimeout(again, 3000);
     };
