@@ -90,3 +90,27 @@ def test_a_process_whose_first_thread_ended_ends_at_its_timeout(sandbox: Sandbox
     finally:
         sandbox.kill_processes()
         beside.join()
+
+
+# A daemon that stops every process but itself and process 1, as fast as it can.
+STOPPING = """import os, signal
+if os.fork(): os._exit(0)
+os.setsid()
+while True:
+    try: os.kill(-1, signal.SIGSTOP)
+    except OSError: pass  # there is no other process
+"""
+
+
+def test_a_daemon_that_stops_every_new_process_does_not_stop_init(sandbox: Sandbox) -> None:
+    """The daemon stops a command before it executes, too. Init goes on: the command ends at its own deadline."""
+    sandbox.run(Command(("/usr/bin/python3", "-c", STOPPING), timeout_s=0.5))
+    done = [sandbox.run(Command(("/bin/true",), timeout_s=0.5)) for _ in range(2)]
+    assert not any(one.lost for one in done)
+    assert all(one.timed_out or one.exit_code == 0 for one in done)
+
+
+def test_a_command_that_cannot_start_beside_a_daemon_says_why(sandbox: Sandbox) -> None:
+    sandbox.run(Command(("/bin/sh", "-c", "sleep 60 >/dev/null 2>&1 &")))
+    assert "No such file" in sandbox.run(Command(("/no/such/program",))).not_started
+    assert "No such file" in sandbox.run(Command(("true",), cwd="/no/such/folder")).not_started

@@ -38,6 +38,8 @@ class LiveTree:
             self._piece(replace(piece, path=f"./{piece.path}"))
 
     def _piece(self, piece: FileOverlay) -> None:
+        if piece.kind == "read_only":
+            return  # the agent is the owner of this sandbox
         if piece.kind == "file":
             content = piece.source.read_bytes() if piece.source is not None else b""
             self._write(_PUT, piece.path, piece.mode, content=content)

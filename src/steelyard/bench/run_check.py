@@ -26,6 +26,7 @@ from steelyard.bench.transfer import path_hijacks
 from steelyard.bench.transfer.git_settings import git_variables
 from steelyard.bench.transfer.hidden_files import hidden_files
 from steelyard.bench.transfer.oracle.files import OracleFiles
+from steelyard.bench.transfer.shell_scripts import read_only_scripts
 from steelyard.bench.verifier import reward_files, run_verifier
 from steelyard.bench.whose_fault import blamed
 from steelyard.contract.catalogue import GraderEntry
@@ -167,8 +168,12 @@ class Bench:
             timeout_s=spec.timeout_s,
             whole_bytes=STREAM_BYTES,
         )
+        hidden = hidden_files(self.environment.contract, spec)
+        scripts = read_only_scripts(
+            spec.command, hidden, self.environment.baseline, self.environment.contract.snapshot.tree
+        )
         return somewhere(
-            (*own, *hidden_files(self.environment.contract, spec)),
+            (*own, *hidden, *(FileOverlay(path, "read_only") for path in scripts)),
             lambda sandbox: sandbox.run(command),
             lambda done: done,
         )

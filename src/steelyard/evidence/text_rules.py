@@ -4,7 +4,8 @@ r"""Texts of models and agents under a privacy policy -> the same texts with pla
         -> {"a": ["to [redacted:mail]"]}, [Span("a[0]", 3, 5, "mail")]
 
 The rules are the forms of keys (`key_rules.py`) and the operator's patterns. Every text in a JSON value is searched by itself, as
-it is after the escapes of JSON are undone. A span counts characters of the text as it was.
+it is after the escapes of JSON are undone. A span counts characters of the text as it was. A text in which a pattern of the operator takes too long
+to search for is replaced as a whole, by [redacted:time]. Numbers are not searched.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import OperatorFault
+from steelyard.evidence.bounded_search import BoundedSearch, Match
 from steelyard.evidence.key_rules import RULES, rules_digest
 
 MOST_SPANS = 1000  # in one record; the rest is only counted
@@ -51,6 +53,9 @@ class TextRules:
     patterns: Mapping[str, str] = field(default_factory=dict)
     _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _either: re.Pattern[str] = field(init=False, repr=False, compare=False)
+    _search: BoundedSearch | None = field(
+        init=False, repr=False, compare=False
+    )  # for patterns of the operator
 
     def __post_init__(self) -> None:
         keys = [(rule.name, rule.pattern.decode()) for rule in RULES]
@@ -58,6 +63,7 @@ class TextRules:
         either = "|".join(f"(?P<rule{number}>{pattern})" for number, (_, pattern) in enumerate(rules))
         object.__setattr__(self, "_names", tuple(name for name, _ in rules))
         object.__setattr__(self, "_either", re.compile(either))
+        object.__setattr__(self, "_search", BoundedSearch(either) if self.patterns else None)
 
     @property
     def digest(self) -> str:
@@ -88,14 +94,27 @@ class TextRules:
         return value
 
     def _text(self, text: str, where: str, found: _Found) -> str:
-        def replaced(match: re.Match[str]) -> str:
-            if not match[0]:
-                return ""
-            name = next(name for number, name in enumerate(self._names) if match[f"rule{number}"] is not None)
-            found.add(Span(where[:_WHERE_CHARS], match.start(), len(match[0]), name))
-            return f"[redacted:{name}]"
+        matches = self._matches(text)
+        if matches is None:
+            found.add(Span(where[:_WHERE_CHARS], 0, len(text), "time"))
+            return "[redacted:time]"
+        parts, end = [], 0
+        for match in matches:
+            name = self._names[match.rule]
+            found.add(Span(where[:_WHERE_CHARS], match.start, match.length, name))
+            parts += [text[end : match.start], f"[redacted:{name}]"]
+            end = match.start + match.length
+        return "".join([*parts, text[end:]]) if parts else text
 
-        return self._either.sub(replaced, text)
+    def _matches(self, text: str) -> list[Match] | None:
+        """None: the search took too long."""
+        if self._search is not None:
+            return self._search.find(text)
+        return [
+            Match(one.start(), len(one[0]), int(str(one.lastgroup).removeprefix("rule")))
+            for one in self._either.finditer(text)
+            if one[0]
+        ]
 
 
 class _Found:

@@ -105,7 +105,7 @@ class Recorder:
                 "request": self.count,
                 "provider": request.endpoint.provider,
                 "wire": request.endpoint.wire,
-                "model": request.model,
+                "model": self.rules.redact_json(request.model).value if self.rules else request.model,
                 "role": "user",
                 "conversation": conversation,
                 "index": request.messages,

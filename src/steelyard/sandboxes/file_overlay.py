@@ -10,10 +10,13 @@ from steelyard.deferred.data_class import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FileOverlay:
-    """One path put into the workspace as data before anything starts; `source` is a host file to copy."""
+    """One path put into the workspace as data before anything starts; `source` is a host file to copy.
+
+    `read_only`: nothing is put there; the regular file at that path cannot be written, replaced or removed.
+    """
 
     path: str  # relative to the workspace
-    kind: Literal["file", "symlink", "dir", "gone"]
+    kind: Literal["file", "symlink", "dir", "gone", "read_only"]
     mode: str = "644"
     source: Path | None = None
     target: str = ""

@@ -31,6 +31,8 @@ def write_files(root: int, pieces: Iterable[FileOverlay], owner: Owner | None) -
     """Put every piece under the directory descriptor `root`, in order; without an owner it is the caller's."""
     with Parents(root, owner) as parents:
         for piece in pieces:
+            if piece.kind == "read_only":
+                continue
             *above, name = parts(piece.path)
             if piece.kind == "gone":
                 parents.leave(above)

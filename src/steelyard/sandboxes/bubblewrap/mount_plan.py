@@ -69,6 +69,9 @@ def prepare(order: Order) -> Environment:
     merged = os.open(f"{BASE}/workspace", _DIRECTORY)
     baseline = _baseline(order, opened.layers, owner)
     write_files(merged, order.pieces(), owner)
+    mounts.protect_files(
+        f"{BASE}/workspace", [piece.path for piece in order.pieces() if piece.kind == "read_only"]
+    )
     return Environment(merged, baseline, touched, [*_bind_sources(opened), *_places(order, owner)])
 
 

@@ -6,7 +6,10 @@ import contextlib
 import ctypes
 import fcntl
 import functools
+import itertools
 import os
+import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 CLONE_FS = 0x00000200
@@ -106,6 +109,28 @@ def enter_mounts(namespace: int) -> None:
 def leave_shared_paths() -> None:
     """Give this thread a root and a working directory of its own."""
     _call("unshare", CLONE_FS, about="the working directory")
+
+
+def protect_files(root: str, paths: Iterable[str]) -> None:
+    """Make regular files below `root` read-only mounts of this namespace; what is no such file is left alone.
+
+    By their names: /proc may be of another namespace. So nothing may run there yet that could change them.
+    """
+    for path in paths:
+        if _is_plain_file(root, path):
+            name = f"{root.rstrip('/')}/{path}"
+            mount(name, name, None, MS_BIND)
+            mount("none", name, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def _is_plain_file(root: str, path: str) -> bool:
+    """Whether it is a regular file, and no name on the way is a link."""
+    above = itertools.accumulate(path.split("/")[:-1], "{}/{}".format)
+    try:
+        kinds = [os.lstat(f"{root}/{folder}").st_mode for folder in above]
+        return all(map(stat.S_ISDIR, kinds)) and stat.S_ISREG(os.lstat(f"{root}/{path}").st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def set_writable(path: str, *, writable: bool) -> None:

@@ -216,4 +216,5 @@ def _add(
     finally:
         os.close(opened)
     new_folder(tar, place.lstrip("/"), owner)
-    add_tree(tar, folder, place.lstrip("/"), owner)
+    roots = {f"{place.lstrip('/')}/{one.path}" for one in overlays if one.kind == "read_only"}
+    add_tree(tar, folder, place.lstrip("/"), owner, roots)

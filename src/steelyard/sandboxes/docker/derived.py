@@ -24,7 +24,7 @@ import stat
 import tarfile
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -188,8 +188,10 @@ def new_tar(into: BinaryIO) -> tarfile.TarFile:
     )
 
 
-def add_tree(tar: tarfile.TarFile, folder: Path, place: str, owner: int) -> None:
-    """Everything below a folder, as it is, but owned by `owner`; what is no file, folder or link is left out."""
+def add_tree(tar: tarfile.TarFile, folder: Path, place: str, owner: int, roots: Collection[str] = ()) -> None:
+    """Everything below a folder, as it is, but owned by `owner`, and the files `roots` by root; what is no file, folder or
+    link is left out.
+    """
     pending = [(folder, place)]
     while pending:
         here, name = pending.pop()
@@ -197,7 +199,8 @@ def add_tree(tar: tarfile.TarFile, folder: Path, place: str, owner: int) -> None
             entries = sorted(found, key=lambda entry: entry.name)
         for entry in entries:
             status = entry.stat(follow_symlinks=False)
-            piece = _entry(f"{name}/{entry.name}", owner, stat.S_IMODE(status.st_mode) & 0o777)
+            path = f"{name}/{entry.name}"
+            piece = _entry(path, 0 if path in roots else owner, stat.S_IMODE(status.st_mode) & 0o777)
             piece.mtime = int(status.st_mtime)
             if entry.is_dir(follow_symlinks=False):
                 piece.type = tarfile.DIRTYPE

@@ -27,6 +27,7 @@ from steelyard.sandboxes.bubblewrap.mounts import (
     enter_private_mounts,
     leave_shared_paths,
     mount,
+    protect_files,
     set_writable,
 )
 from steelyard.sandboxes.docker.creation import TOKEN
@@ -85,6 +86,22 @@ class Reach:
                 write_files(folder, place.overlays, owner)
             finally:
                 os.close(folder)
+        self._protect(spec)
+
+    def _protect(self, spec: SandboxSpec) -> None:
+        """Read-only files and places become mounts, because root of a whole system can write to files of any owner."""
+        top = "/" if spec.scope == "system" else WORKSPACE
+        files = [piece.path for piece in spec.overlays if piece.kind == "read_only"]
+        places = [place.path for place in spec.extra_mounts if place.read_only and spec.scope == "system"]
+
+        def act() -> None:
+            for place in places:
+                mount(place, place, None, MS_BIND)
+                set_writable(place, writable=False)
+            protect_files(top, files)
+
+        if files or places:
+            self._in_mounts(act)
 
     def _owner_of(self, user: str) -> Owner:
         """The named user of a whole system; without a name the owner of the workspace."""

@@ -76,6 +76,7 @@ struct job {
     pid_t pid;
     int output[2]; /* stdout, stderr; -1 once at its end */
     int input;     /* -1: none, or closed */
+    int failure;   /* says why the process did not become the command; empty if it did */
     bool input_ends;
     uint32_t waiting; /* bytes in `pending` */
     char *pending;
@@ -108,6 +109,12 @@ struct process {
     bool zombie;
 };
 
+/* What went wrong between fork and exec. */
+struct start_failure {
+    int32_t error;
+    char step;
+};
+
 struct request {
     bool wants_input;
     bool ends_all;
@@ -131,10 +138,6 @@ static int64_t first_word_by_ms; /* 0: no matter when; a controller that died be
 static char frame_in[MAX_FRAME + 1];
 static char chunk[CHUNK];
 static struct process processes[MAX_PROCESSES];
-
-/* What went wrong between vfork and exec: the child shares our memory until then. */
-static volatile int start_errno;
-static volatile char start_step;
 
 static void kill_descendants(void);
 static int kill_round(const struct job *ending);
@@ -587,7 +590,9 @@ static void exec_by_path(struct request *request) {
     errno = best;
 }
 
-static _Noreturn void become(struct request *request, const int stdio[3]) {
+/* `failure`: a pipe that the command does not have. */
+static _Noreturn void become(struct request *request, const int stdio[3], int failure) {
+    struct start_failure why = {.step = 'c'};
     sigset_t none;
     sigemptyset(&none);
     signal(SIGPIPE, SIG_DFL); /* ignored signals survive exec */
@@ -595,23 +600,23 @@ static _Noreturn void become(struct request *request, const int stdio[3]) {
     setsid();
     for (int fd = 0; fd < 3; fd++)
         if (stdio[fd] >= 0) dup2(stdio[fd], fd); /* our own stdin is /dev/null and will do */
-    start_step = 'c';
     if (chdir(request->cwd) == 0) {
-        start_step = 'e';
+        why.step = 'e';
         if (strchr(request->argv[0], '/')) execve(request->argv[0], request->argv, request->env);
         else exec_by_path(request);
     }
-    start_errno = errno;
-    _exit(127);
+    why.error = errno;
+    _exit(write(failure, &why, sizeof why) == (ssize_t)sizeof why ? 127 : 126);
 }
 
 struct pipes {
-    int in[2], out[2], err[2];
+    int in[2], out[2], err[2], failure[2];
 };
 
 static bool open_pipes(struct pipes *pipes, bool wants_input) {
-    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
+    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     if (wants_input && pipe2(pipes->in, O_CLOEXEC) != 0) return false;
+    if (pipe2(pipes->failure, O_CLOEXEC | O_NONBLOCK) != 0) return false;
     return pipe2(pipes->out, O_CLOEXEC) == 0 && pipe2(pipes->err, O_CLOEXEC) == 0;
 }
 
@@ -620,31 +625,38 @@ static void shut_pair(int pair[2]) {
     shut(&pair[1]);
 }
 
+/* Whether nothing else runs: every process of the sandbox is a descendant of init. */
+static bool is_alone(void) {
+    siginfo_t ignored;
+    return waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
+}
+
+/* vfork is faster, but another process of the sandbox can stop the child before it executes, and init would wait for it. */
 static void start_job(uint32_t id, struct request *request) {
     struct pipes pipes;
     struct job *job = &jobs[job_count];
     *job = (struct job){.id = id, .input = -1};
     if (request->wants_input) job->pending = malloc(STDIN_WINDOW);
     pid_t pid = -1;
-    start_errno = 0;
-    start_step = 'p';
+    volatile char step = 'p'; /* vfork may lose it */
     if (open_pipes(&pipes, request->wants_input) && (!request->wants_input || job->pending)) {
         const int stdio[3] = {pipes.in[0], pipes.out[1], pipes.err[1]};
-        start_step = 'f';
-        pid = vfork();
-        if (pid == 0) become(request, stdio);
+        step = 'f';
+        pid = is_alone() ? vfork() : fork();
+        if (pid == 0) become(request, stdio, pipes.failure[1]);
     }
-    if (pid < 0) start_errno = errno;
+    int32_t error = errno;
     shut(&pipes.in[0]);
     shut(&pipes.out[1]);
     shut(&pipes.err[1]);
-    if (start_errno != 0) {
-        if (pid > 0) waitpid(pid, NULL, 0);
+    shut(&pipes.failure[1]);
+    if (pid < 0) {
         shut_pair(pipes.in);
         shut_pair(pipes.out);
         shut_pair(pipes.err);
+        shut_pair(pipes.failure);
         free(job->pending);
-        tell_not_started(id, start_step, start_errno);
+        tell_not_started(id, step, error);
         return;
     }
     job->pid = pid;
@@ -653,6 +665,7 @@ static void start_job(uint32_t id, struct request *request) {
     job->input = pipes.in[1];
     job->output[0] = pipes.out[0];
     job->output[1] = pipes.err[0];
+    job->failure = pipes.failure[0];
     /* Only stdin: outputs are read when poll says that there is something, and by no other code. */
     if (job->input >= 0) fcntl(job->input, F_SETFL, O_NONBLOCK);
     job_count++;
@@ -676,6 +689,9 @@ static void finish(struct job *job, int32_t status, const struct rusage *usage) 
     }
     if (job->input >= 0) end_input(job);
     free(job->pending);
+    struct start_failure why;
+    bool not_started = read(job->failure, &why, sizeof why) == (ssize_t)sizeof why;
+    shut(&job->failure);
     uint64_t spent[3] = {
         (uint64_t)usage->ru_utime.tv_sec * 1000000 + (uint64_t)usage->ru_utime.tv_usec,
         (uint64_t)usage->ru_stime.tv_sec * 1000000 + (uint64_t)usage->ru_stime.tv_usec,
@@ -688,7 +704,8 @@ static void finish(struct job *job, int32_t status, const struct rusage *usage) 
     bool expired = job->expired;
     *job = jobs[--job_count];
     if (expired) tell('Z', id, NULL, 0);
-    tell('X', id, payload, sizeof payload);
+    if (not_started) tell_not_started(id, why.step, why.error);
+    else tell('X', id, payload, sizeof payload);
 }
 
 /* Takes in every dead child; false when there is no child left at all. */
@@ -1197,7 +1214,7 @@ static void signal_job(struct job *job, const char *payload, uint32_t length) {
     int32_t signal_number;
     if (length != 4) return;
     memcpy(&signal_number, payload, 4);
-    kill(-job->pid, signal_number);
+    if (kill(-job->pid, signal_number) != 0) kill(job->pid, signal_number); /* it has no session yet */
 }
 
 static void obey(void) {

@@ -1,0 +1,114 @@
+"""The command of a check and its files -> the shell scripts that nothing may change while the check runs.
+
+A shell reads a script piece by piece. A program that the script starts could add lines to what the shell has not read yet,
+for instance `exit 0`. So these scripts are read-only files on the bench:
+
+    a hidden file that is a shell script        tests/run.sh, or any name with `#!/bin/sh` in its first line
+    a script of the snapshot that the command names
+
+A script that the command itself changes (`chmod +x tests/run.sh && tests/run.sh`) stays writable.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from steelyard.filesystem.tree import Entry
+from steelyard.sandboxes.base import WORKSPACE, FileOverlay
+
+_ENDINGS = (".sh", ".bash", ".dash", ".ksh", ".zsh")
+_SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "ash", ".", "source"})
+_FIRST_LINE = re.compile(rb"#!\s*\S*?(?:/env\s+(?:-\S+\s+)*)?(?:\S*/)?(?:ba|da|k|z|a)?sh\b")
+_CHANGES = frozenset(
+    [
+        "chmod",
+        "chown",
+        "cp",
+        "dos2unix",
+        "git",
+        "install",
+        "ln",
+        "mv",
+        "patch",
+        "rm",
+        "sed",
+        "tee",
+        "touch",
+        "truncate",
+    ]
+)
+_SEPARATORS = re.compile(r"[;&|\n()]+")
+_QUOTES = str.maketrans(dict.fromkeys("'\"`", " "))
+
+
+def read_only_scripts(
+    command: str, hidden: Iterable[FileOverlay], baseline: Mapping[str, Entry], tree: Path
+) -> tuple[str, ...]:
+    """`tree` is the snapshot that `baseline` lists."""
+    parts = [part.split() for part in _SEPARATORS.split(command.translate(_QUOTES))]
+    run_by_shell, named = _named_paths(parts)
+    found = {
+        one.path
+        for one in hidden
+        if one.kind == "file" and one.source is not None
+        if one.path in run_by_shell or _is_script(one.path, one.source)
+    }
+    found |= {
+        path
+        for path in named
+        if path in baseline and baseline[path].kind == "file"
+        if path in run_by_shell or _is_script(path, tree / path)
+    }
+    return tuple(sorted(path for path in found if not _is_changed(path, parts)))
+
+
+def _named_paths(parts: Iterable[list[str]]) -> tuple[set[str], set[str]]:
+    """Paths that a shell is started with, and all words that may be a path; below the workspace."""
+    run_by_shell, named, folder = set(), set(), ""
+    for words in parts:
+        if words[:1] == ["cd"] and len(words) > 1:
+            folder = posixpath.join(folder, words[1])
+        follows_shell = False
+        for word in words:
+            path = posixpath.normpath(posixpath.join(folder, word)).removeprefix(f"{WORKSPACE}/")
+            named.add(path)
+            if follows_shell and not word.startswith("-"):
+                run_by_shell.add(path)
+            follows_shell = posixpath.basename(word) in _SHELLS or (follows_shell and word.startswith("-"))
+    return run_by_shell, named
+
+
+def _is_script(path: str, source: Path) -> bool:
+    if path.endswith(_ENDINGS):
+        return True
+    try:
+        with source.open("rb") as file:
+            return _FIRST_LINE.match(file.readline(256)) is not None
+    except OSError:
+        return False
+
+
+def _is_changed(path: str, parts: Iterable[list[str]]) -> bool:
+    return any(_names(word, path) for word in _changed_words(parts))
+
+
+def _changed_words(parts: Iterable[list[str]]) -> Iterator[str]:
+    for words in parts:
+        verbs = [number for number, word in enumerate(words) if posixpath.basename(word) in _CHANGES]
+        yield from words[verbs[0] + 1 :] if verbs else []
+        yield from (
+            word.lstrip(">") or following
+            for word, following in zip(words, [*words[1:], ""], strict=True)
+            if word.startswith(">")
+        )
+
+
+def _names(word: str, path: str) -> bool:
+    """Whether a word of a command that changes files can mean this path, or a folder above it."""
+    word = posixpath.normpath(word).removeprefix(f"{WORKSPACE}/")
+    above = [path, *(str(folder) for folder in Path(path).parents)]
+    return any(fnmatchcase(one, word) for one in above) or fnmatchcase(posixpath.basename(path), word)

@@ -1,0 +1,47 @@
+"""Which scripts of a check are read-only while it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.bench.transfer.shell_scripts import read_only_scripts
+from steelyard.filesystem.tree import Entry
+from steelyard.sandboxes.base import FileOverlay
+
+HIDDEN = {
+    "tests/run.sh": "true\n",
+    "tests/bare": "true\n",
+    "tests/first": "#!/usr/bin/env -S bash -e\n",
+    "tests/a.py": "\n",
+}
+SNAPSHOT = {"ci.sh": "true\n", "tool": "#!/bin/sh\n", "src/main.py": "\n"}
+
+
+@pytest.mark.parametrize(
+    ("command", "protected"),
+    [
+        ("sh tests/run.sh", {"tests/run.sh", "tests/first"}),
+        ("bash -eu tests/bare", {"tests/run.sh", "tests/first", "tests/bare"}),
+        ("bash -lc 'python3 tests/a.py && sh ./tests/bare'", {"tests/run.sh", "tests/first", "tests/bare"}),
+        ("cd tests && sh bare", {"tests/run.sh", "tests/first", "tests/bare"}),
+        ("./ci.sh", {"tests/run.sh", "tests/first", "ci.sh"}),
+        ("/workspace/tool && python3 src/main.py", {"tests/run.sh", "tests/first", "tool"}),
+        ("chmod +x tests/run.sh && tests/run.sh", {"tests/first"}),
+        ("chmod +x tests/*.sh ci.sh; tests/run.sh && ./ci.sh", {"tests/first"}),
+        ("cd tests && chmod +x run.sh && ./run.sh", {"tests/first"}),
+        ("rm -rf tests", set()),
+        ("rm -rf build; sh tests/run.sh", {"tests/run.sh", "tests/first"}),
+        ("cat part >> tests/run.sh && sh tests/run.sh", {"tests/first"}),
+    ],
+)
+def test_shell_scripts_that_the_command_does_not_change_are_read_only(
+    tmp_path: Path, command: str, protected: set[str]
+) -> None:
+    for name, text in {**HIDDEN, **SNAPSHOT}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    hidden = [FileOverlay(name, "file", source=tmp_path / name) for name in HIDDEN]
+    baseline = {name: Entry("file", "644") for name in SNAPSHOT}
+    assert set(read_only_scripts(command, hidden, baseline, tmp_path)) == protected
