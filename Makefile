@@ -19,7 +19,7 @@ test: dev-env ## every test, on all cores; those with containers where an engine
 	@scripts/dockerd.sh $(BIN)/python -m pytest -n $$(($$(nproc) + 2)) --dist worksteal
 
 attacks: dev-env ## every known cheat and honest look-alike against the bench, as a table (ONLY=B,X01 MODES=twin JSON=1 SANDBOX=docker)
-	@PYTHONPATH=tests/attacks scripts/dockerd.sh $(BIN)/python -m corpus --sandbox $(SANDBOX) $(if $(ONLY),--only $(ONLY)) $(if $(MODES),--modes $(MODES)) $(if $(JSON),--json)
+	@PYTHONPATH=tests/attacks:tests scripts/dockerd.sh $(BIN)/python -m corpus --sandbox $(SANDBOX) $(if $(ONLY),--only $(ONLY)) $(if $(MODES),--modes $(MODES)) $(if $(JSON),--json)
 
 agents: dev-env ## install real clients from their registries and weigh each with a scripted model (ONLY="codex aider" SANDBOX=docker REPLAYS=20)
 	@PYTHONPATH=tests/agents:tests/attacks:tests scripts/dockerd.sh $(BIN)/python -m real_agents $(ONLY) --sandbox $(SANDBOX) $(if $(REPLAYS),--replays $(REPLAYS))

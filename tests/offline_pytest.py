@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -55,20 +55,24 @@ def files() -> Iterator[tuple[Path, str]]:
 
 def pytest_archive(folder: Path) -> Path:
     path = folder / "pytest.zip"
-    path.write_bytes(_archived())
+    path.write_bytes(made_once("pytest.zip", _make_archive))
     return path
 
 
-@functools.cache
-def _archived() -> bytes:
-    """Made once for all processes of a `pytest -n`, where they share a folder."""
+def made_once(name: str, make: Callable[[], bytes]) -> bytes:
+    """What `make` returns, for all processes of a `pytest -n`, where they share a folder."""
     if SHARED not in os.environ:
-        return _make_archive()
-    place = Path(os.environ[SHARED], "pytest.zip")
+        return _made_here(make)
+    place = Path(os.environ[SHARED], name)
     with once(place) as first:
         if first:
-            place.write_bytes(_make_archive())
+            place.write_bytes(make())
     return place.read_bytes()
+
+
+@functools.cache
+def _made_here(make: Callable[[], bytes]) -> bytes:
+    return make()
 
 
 def _make_archive() -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -19,6 +20,18 @@ from steelyard import api
 
 __all__ = ["house", "houses"]
 LIMITS = Path(__file__).parents[2] / "docs" / "limits.md"
+
+
+def corpus(*options: str) -> subprocess.CompletedProcess[str]:
+    """`python -m corpus`, as `make attacks` runs it."""
+    here = Path(__file__).parent
+    return subprocess.run(
+        [sys.executable, "-m", "corpus", *options],
+        env={**os.environ, "PYTHONPATH": f"{here}:{here.parent}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_ids_are_unique_and_every_family_is_there() -> None:
@@ -61,20 +74,17 @@ def test_the_reference_passes_and_doing_nothing_fails(task: str, mode: Mode, hou
 @pytest.mark.usefixtures("house")  # and its cache
 def test_a_handful_through_the_command() -> None:
     """The same corpus as `make attacks` runs it: the table's numbers, and exit code 0."""
-    command = [sys.executable, "-m", "corpus", "--json", "--jobs", "2", "--only", "A01,B02,K01,N01,K41"]
-    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, check=False)
-    tried = json.loads(done.stdout)["tried"]
-    assert done.returncode == 0, done.stderr.decode()
-    assert {(one["case"], one["column"]) for one in tried if one["passed"]} == {
-        *(((name, "naive")) for name in ("A01", "B02", "N01", "K01", "K41")),
-        *((name, mode) for name in ("K01", "K41") for mode in ("twin", "split")),
+    done = corpus("--json", "--jobs", "2", "--only", "B02,K41")
+    assert done.returncode == 0, done.stderr
+    assert {(one["case"], one["column"]) for one in json.loads(done.stdout)["tried"] if one["passed"]} == {
+        *((name, "naive") for name in ("B02", "K41")),
+        *(("K41", mode) for mode in ("twin", "split")),
     }
 
 
 @pytest.mark.parametrize("options", [["--only", "A01,Q99"], ["--only", "b"], ["--modes", "twn"]])
 def test_a_case_or_mode_that_does_not_exist_is_refused(options: list[str]) -> None:
     """Nothing tried is nothing wrong: a misspelt id must not look like a success."""
-    command = [sys.executable, "-m", "corpus", *options]
-    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    done = corpus(*options)
     assert done.returncode == 2
     assert options[-1].split(",")[-1] in done.stderr

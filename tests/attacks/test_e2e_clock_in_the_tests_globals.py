@@ -74,19 +74,19 @@ test('fast', () => {
 """
 SLOW = "import time\n\n_sleep = time.sleep\n\n\ndef dedupe(items):\n    _sleep(0.6)\n    return list(dict.fromkeys(items))\n"
 SLOW_JS = (
-    "const hrtime = process.hrtime.bigint;\n\nfunction dedupe(items) {\n"
-    "  for (const end = hrtime() + 600000000n; hrtime() < end; );\n  return [...new Set(items)];\n}\n\nmodule.exports = { dedupe };\n"
+    "const CELL = new Int32Array(new SharedArrayBuffer(4));\n\nfunction dedupe(items) {\n"
+    "  Atomics.wait(CELL, 0, 0, 600);\n  return [...new Set(items)];\n}\n\nmodule.exports = { dedupe };\n"
 )
 REFERENCE = (
     "diff --git a/lists.py b/lists.py\n--- a/lists.py\n+++ b/lists.py\n@@ -5,4 +5,3 @@ _sleep = time.sleep\n \n"
     " def dedupe(items):\n-    _sleep(0.6)\n     return list(dict.fromkeys(items))\n"
     "diff --git a/lists.js b/lists.js\n--- a/lists.js\n+++ b/lists.js\n@@ -1,6 +1,5 @@\n"
-    " const hrtime = process.hrtime.bigint;\n \n function dedupe(items) {\n"
-    "-  for (const end = hrtime() + 600000000n; hrtime() < end; );\n   return [...new Set(items)];\n }\n"
+    " const CELL = new Int32Array(new SharedArrayBuffer(4));\n \n function dedupe(items) {\n"
+    "-  Atomics.wait(CELL, 0, 0, 600);\n   return [...new Set(items)];\n }\n"
 )
 
 
-MODULE = Module("lists", "sed -i '/_sleep(0.6)/d' lists.py\n", "sed -i '/600000000n/d' lists.js\n")
+MODULE = Module("lists", "sed -i '/_sleep(0.6)/d' lists.py\n", "sed -i '/Atomics.wait/d' lists.js\n")
 house, line = MODULE.stage(
     "Make dedupe() fast, in both languages.",
     python=PYTHON_TEST,

@@ -60,7 +60,10 @@ def test_every_inode_taken_and_given_back(line: Line) -> None:
 
 
 @bubblewrap_only  # a container that is over its disk is ended
-@agent("head -c 100000000 /dev/zero > junk; head -c 100000000 /dev/zero > ~/junk; rm -f junk ~/junk\n" + FIX)
+@agent(
+    "head -c 100000000 /dev/zero > junk; head -c 100000000 /dev/zero > ~/junk; rm -f junk ~/junk\n"
+    f"until {FIX.strip()}; do sleep 0.1; done\n"  # the watcher may have opened junk, whose space is free a moment later
+)
 def test_the_disk_filled_and_emptied(line: Line) -> None:
     """The agent fills its disk, deletes it all, and works on."""
     assert passed(line)

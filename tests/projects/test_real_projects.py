@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from real import PROJECTS, NoIndex, Project, Shop, asked
 
 from steelyard import api
 from steelyard.contract.contract import Contract
+from workers import once, shared
 
 
 @pytest.fixture(scope="module", params=PROJECTS, ids=lambda project: project.name)
@@ -30,8 +32,14 @@ def shop(
 
 
 @pytest.fixture(scope="module")
-def ids(shop: Shop) -> tuple[list[str], list[str]]:
-    return shop.ids()
+def ids(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[str]]:
+    """Tests of one project may be spread over workers: the first of them asks for all."""
+    answer = shared(tmp_path_factory) / f"ids-of-{shop.project.name}.json"
+    with once(answer) as first:
+        if first:
+            answer.write_text(json.dumps(shop.ids()))
+    broken, sound = json.loads(answer.read_text())
+    return broken, sound
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """A tree that its owner changes while it is read -> what stands at one path right now.
 
-Directories are opened one component at a time with O_NOFOLLOW. Nothing is altered: what a mode forbids is not read. A
+No link is followed on the way to a directory. Nothing is altered: what a mode forbids is not read. A
 file that changes while it is read gives some mixture; the notice of that change leads to another look.
 """
 
@@ -13,13 +13,14 @@ from contextlib import suppress
 
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.change.walk import kind_of
+from steelyard.filesystem.open_beneath import open_beneath
 from steelyard.filesystem.tree import Entry
 
 HASHED_BYTES = 32 << 20  # a larger file has its size recorded, not its digest
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-_FOLDER = _OPEN | os.O_DIRECTORY
 # Two changes within one tick of a coarse clock have one time: a status as young as this proves nothing.
 _YOUNG_NS = 50_000_000
+_PART_BYTES = 1 << 20
 
 
 class Look(NamedTuple):
@@ -40,14 +41,7 @@ class RunningTree:
 
     def open_folder(self, path: str) -> int:
         """A descriptor of a directory; the caller closes it. Raises OSError where there is none."""
-        opened = os.open(".", _FOLDER, dir_fd=self._root)
-        for part in path.split("/") if path else ():
-            try:
-                inner = os.open(part, _FOLDER, dir_fd=opened)
-            finally:
-                os.close(opened)
-            opened = inner
-        return opened
+        return open_beneath(self._root, path)
 
     def names(self, path: str, most: int) -> list[str]:
         """What a directory holds, at most so many names; nothing where there is none."""
@@ -136,11 +130,16 @@ def _content(folder: int, name: str) -> bytes | None:
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
-        parts, left = [], HASHED_BYTES + 1
-        while left > 0 and (part := os.read(fd, min(left, 1 << 20))):
+        parts = []
+        while part := os.read(fd, _PART_BYTES):
             parts.append(part)
-            left -= len(part)
-        data = b"".join(parts)
-        return data if len(data) <= HASHED_BYTES else None
+            if len(part) == _PART_BYTES and not _is_worth_reading(os.fstat(fd)):
+                return None
+        return b"".join(parts)
     finally:
         os.close(fd)
+
+
+def _is_worth_reading(status: os.stat_result) -> bool:
+    """A deleted file takes up the agent's disk for as long as it is open here: the rest of it is not read."""
+    return status.st_nlink > 0 and status.st_size <= HASHED_BYTES
