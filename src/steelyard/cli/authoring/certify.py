@@ -134,17 +134,20 @@ def _repeats(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    code, catalogue = 0, installed_catalogue()
+    code, tried, certified, catalogue = 0, 0, 0, installed_catalogue()
     if args.out is not None:
         check_out(args.out)
     for checked in each_contract(args, catalogue):
         found = _certified(checked, catalogue, args)
         code = max(code, found.exit_code, key=(0, 3, 2).index)
+        tried, certified = tried + 1, certified + found.holds
         if args.json:
             sys.stdout.write(f"{json.dumps(found.to_json())}\n")
             sys.stdout.flush()
         else:
             _print(found)
+    if tried > 1 and not args.json:
+        sys.stdout.write(f"{certified} of {tried} contracts certified\n")
     return code
 
 
