@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fake_client import BEHAVIOURS, install_fake
 
-from authoring import Author
+from authoring import PATIENT, Author
 from command_line import run_command
 from steelyard.gateway.scripted import ScriptedModel, environment, serving
 
@@ -24,7 +24,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> dict[str, 
     (folder / "contract").mkdir()
     contract = Author(folder / "contract").write(
         environment={"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64},
-        budget={"wall_s": 60, "headroom": {"wall_s": 30}},
+        budget=PATIENT,
     )
     agents = [install_fake(cache, name) for name in BEHAVIOURS if name != "stubborn"]
     with serving(ScriptedModel({"turns": [{"text": "go on"}], "usage": BILLED})) as url:
