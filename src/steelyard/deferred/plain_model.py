@@ -49,7 +49,7 @@ def role_of(attribute: Any) -> str | tuple[str, ...] | None:
 class _Declared:
     """One field of a model."""
 
-    __slots__ = ("_owner", "_reader", "default", "factory", "key", "name")
+    __slots__ = ("_is_fraction", "_owner", "_reader", "default", "factory", "key", "name")
 
     def __init__(self, owner: type, name: str) -> None:
         value = vars(owner).get(name, _REQUIRED)
@@ -59,6 +59,7 @@ class _Declared:
         self.default: Any = options.get("default", _REQUIRED)
         self.factory: Callable[[], Any] | None = options.get("default_factory")
         self._reader: Reader | None = None
+        self._is_fraction: bool | None = None
 
     def read(self, value: Any, *, form: Form) -> Any:
         if self._reader is None:
@@ -67,9 +68,11 @@ class _Declared:
 
     def to_json(self, value: Any) -> Any:
         """A whole number as the default of a field of fractions becomes a fraction, as pydantic writes it."""
-        if type(value) is int and float in _kinds(evaluate_annotation(self._owner, self.name)):
-            return float(value)
-        return value
+        if type(value) is not int:
+            return value
+        if self._is_fraction is None:
+            self._is_fraction = float in _kinds(evaluate_annotation(self._owner, self.name))
+        return float(value) if self._is_fraction else value
 
     def make_default(self) -> Any:
         if self.factory is not None:
