@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import pickle
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field as PydanticField
 from pydantic import TypeAdapter, ValidationError
+from pydantic import field_validator as pydantic_validator
 
 from steelyard.contract.model import Budget, ContractSpec, Judge, Memory, Metadata, Policy, Secret
 from steelyard.contract.parse.entries import CheckKeys, GraderKeys
@@ -143,6 +146,47 @@ def test_the_options_of_a_grader_are_plain_only_if_pydantic_accepts_them(
     except NotPlainError:
         return
     assert repr(plain) == repr(TypeAdapter(kind).validate_json(json.dumps(options)))
+
+
+@dataclasses.dataclass(frozen=True)
+class WithDefault:
+    size: int = PydanticField(default=3, ge=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class WithValidator:
+    size: int = 3
+
+    @pydantic_validator("size")
+    @classmethod
+    def _even(cls, size: int) -> int:
+        return size
+
+
+@dataclasses.dataclass(frozen=True)
+class WithSettings:
+    __pydantic_config__ = {"str_to_lower": True}  # noqa: RUF012  # as pydantic wants it
+    name: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class WithConstraint:
+    size: Annotated[int, PydanticField(ge=2)] = 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (WithDefault, {"size": 1}),
+        (WithDefault, {}),
+        (WithValidator, {"size": 1}),
+        (WithSettings, {"name": "A"}),
+        (WithConstraint, {"size": 1}),
+    ],
+)
+def test_options_that_speak_to_pydantic_are_not_plain(kind: type, options: dict[str, Any]) -> None:
+    with pytest.raises(NotPlainError):
+        read_dataclass(kind, options, form="json")
 
 
 @pytest.mark.parametrize("model", [CheckKeys, GraderKeys])
