@@ -18,6 +18,8 @@ from pydantic import field_validator as pydantic_validator
 from steelyard.contract.model import Budget, ContractSpec, Judge, Memory, Metadata, Policy, Secret
 from steelyard.contract.parse.entries import CheckKeys, GraderKeys
 from steelyard.deferred.constraints import NotPlainError
+from steelyard.deferred.model import BaseModel
+from steelyard.deferred.plain_model import field_names
 from steelyard.deferred.plain_values import read_dataclass
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.verdict.evaluation import EvaluationResult, ValidityCheck
@@ -58,7 +60,13 @@ CONTRACT: dict[str, Any] = {
         "breakers": {"repeat": {"times": 3, "action": "pause"}, "burst": {"calls": 7}},
         "operator": {"deadline_s": 5},
     },
-    "budget": {"wall_s": 60, "cost_usd": 0.5, "tokens": 5, "headroom": {"cost_fraction": 0}},
+    "budget": {
+        "wall_s": 60,
+        "cost_usd": 0.5,
+        "tokens": 5,
+        "model_calls": 7,
+        "headroom": {"cost_fraction": 0},
+    },
     "graders": [{"type": "patch_applies"}],
     "quality": {
         "lambda": 2,
@@ -113,6 +121,24 @@ def assert_agrees(model: Any, data: Any) -> None:
     assert json.dumps(plain.model_dump(mode="json", by_alias=True)) == json.dumps(
         accepted.model_dump(mode="json", by_alias=True)
     )
+
+
+def models(above: Any = BaseModel) -> list[Any]:
+    return [one for model in above.__subclasses__() for one in (model, *models(model))]
+
+
+@pytest.mark.parametrize("model", models(), ids=lambda model: f"{model.__module__}.{model.__name__}")
+def test_a_model_has_the_fields_keys_and_defaults_of_the_pydantic_model(model: Any) -> None:
+    known = model.model_fields
+    assert list(field_names(model)) == list(known)
+    for name, field in known.items():
+        declared = model._declared[name]
+        assert declared.key == (field.alias or name)
+        if field.is_required():
+            with pytest.raises(NotPlainError):
+                declared.make_default()
+        else:
+            assert repr(declared.make_default()) == repr(field.get_default(call_default_factory=True))
 
 
 def test_a_contract_with_every_key_is_plain() -> None:

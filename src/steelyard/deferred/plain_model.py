@@ -40,9 +40,9 @@ def _marked(method: Any, function: Any, role: str | tuple[str, ...]) -> Any:
 
 def role_of(attribute: Any) -> str | tuple[str, ...] | None:
     """`validator`, `serializer`, or the fields that a method validates."""
-    found: str | tuple[str, ...] | None = getattr(
-        getattr(attribute, "__func__", attribute), _MARK, None
-    ) if callable(attribute) or isinstance(attribute, classmethod) else None  # fmt: skip
+    if not callable(attribute) and not isinstance(attribute, classmethod):
+        return None
+    found: str | tuple[str, ...] | None = getattr(getattr(attribute, "__func__", attribute), _MARK, None)
     return found
 
 
@@ -104,7 +104,7 @@ class BaseModel:
         names = [
             name
             for name, written in vars(cls).get("__annotations__", {}).items()
-            if not name.startswith(("_", "model_")) and not str(written).startswith("ClassVar")
+            if not name.startswith("_") and not str(written).startswith("ClassVar")
         ]
         cls._declared = {**cls._declared, **{name: _Declared(cls, name) for name in names}}
         cls._field_validators = {name: list(one) for name, one in cls._field_validators.items()}
