@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +37,18 @@ SUITE = (
 )
 SMALL_SUITE = "from product import ADDEND\n" + "".join(
     f"\n\ndef test_{number}():\n    assert ADDEND + {number} == {number + 2}\n" for number in range(SMALL)
+)
+LONG = 300  # tests that compute for about 12 ms each
+LONG_SUITE = "import hashlib\n\nfrom product import ADDEND\n" + "".join(
+    f"""
+
+def test_{number}():
+    digest = b"{number}"
+    for _ in range(25_000):
+        digest = hashlib.sha256(digest).digest()
+    assert ADDEND + {number} == {number + 2}
+"""
+    for number in range(LONG)
 )
 ONE_TEST = "from product import ADDEND\n\n\ndef test_two():\n    assert ADDEND == 2\n"
 PATCH = """\
@@ -106,6 +120,24 @@ def many(workshop: Workshop) -> Iterator[Measured]:
     yield Measured.of("many", what, growth, lambda one: one["growth"], target=2, unit="MB")
 
 
+def long_suite(workshop: Workshop) -> Iterator[Measured]:
+    """`steelyard grade` as a whole process, warm, by a suite of more than three seconds: its processor time against bare pytest."""
+    hidden = {"tests/test_long.py": LONG_SUITE}
+    contracts, bare = _contracts_with_pytest(workshop, "long", hidden, ("twin",))
+    patch, out = workshop.folder / "two.patch", workshop.folder / "runs"
+    steelyard = str(Path(sys.executable).with_name("steelyard"))
+    options = ("--patch", str(patch), "--no-judge", "--out", str(out))
+
+    def whole_process() -> None:
+        command = [steelyard, "grade", str(contracts["twin"].folder), *options]
+        subprocess.run(command, check=True, capture_output=True)
+
+    variants = {"pytest": timed(bare, _children_cpu_s), "grade": timed(whole_process, _children_cpu_s)}
+    rounds = measure(variants, workshop.rounds(4), warm_up=1)
+    what = f"steelyard grade by {LONG} tests of pytest as a whole process, twin: processor time against bare pytest"
+    yield Measured.of("long_suite", what, rounds, ratio("grade", "pytest"), target=2.2)
+
+
 def packages(workshop: Workshop) -> Iterator[Measured]:
     """Suites of real packages: a later grading against the suite alone in a sandbox, and the first one for comparison."""
     from real import PROJECTS, Shop, asked  # noqa: PLC0415  # needs an index of packages
@@ -148,21 +180,34 @@ def _with_pytest(
     workshop: Workshop, name: str, hidden: dict[str, str], modes: Sequence[str] = ("in_process", "twin")
 ) -> tuple[dict[str, Callable[[], None]], Callable[[], None]]:
     """(gradings by mode of a contract whose setup brings pytest, the same tests by bare pytest)."""
+    contracts, bare = _contracts_with_pytest(workshop, name, hidden, modes)
+    return {mode: _grading(workshop, contract, mode) for mode, contract in contracts.items()}, bare
+
+
+def _contracts_with_pytest(
+    workshop: Workshop, name: str, hidden: dict[str, str], modes: Sequence[str]
+) -> tuple[dict[str, Contract], Callable[[], None]]:
+    """(contracts by mode whose setup brings pytest, the same tests by bare pytest)."""
     files = {"product.py": "ADDEND = 1\n"}
     patched = _patched(workshop, f"patched-{name}", {**files, **hidden})
     archive = pytest_archive(workshop.folder)
-    graded = {}
+    contracts = {}
     for mode in modes:
         copied = workshop.folder / f"{name}-{mode}" / "repo" / ARCHIVE
         copied.parent.mkdir(parents=True)
         copyfile(archive, copied)
         check = {"id": name, "type": "pytest", "timeout_s": 60, **_hidden(workshop, f"{name}-{mode}", hidden)}
         oracle = {"checks": [check], "mode": mode}
-        contract = workshop.contract(f"{name}-{mode}", files, "", oracle=oracle, setup=[SETUP])
-        graded[mode] = _grading(workshop, contract, mode)
+        contracts[mode] = workshop.contract(f"{name}-{mode}", files, "", oracle=oracle, setup=[SETUP])
     runner = [PYTHON, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     home = home_with_pytest(workshop.folder / f"home-{name}")
-    return graded, lambda: _bare(runner, patched, home)
+    return contracts, lambda: _bare(runner, patched, home)
+
+
+def _children_cpu_s() -> float:
+    """What all processes that have ended took of the processors."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _patched(workshop: Workshop, name: str, files: dict[str, str]) -> Path:
@@ -202,4 +247,4 @@ def _beyond(mode: str, share: float) -> Callable[..., float]:
     return lambda one: 1000 * (one[mode] - share * one["suite"])
 
 
-ROWS = {"grade": alone, "small": small, "many": many, "packages": packages}
+ROWS = {"grade": alone, "small": small, "many": many, "long_suite": long_suite, "packages": packages}

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import pickle
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field as PydanticField
 from pydantic import TypeAdapter, ValidationError
+from pydantic import field_validator as pydantic_validator
 
 from steelyard.contract.model import Budget, ContractSpec, Judge, Memory, Metadata, Policy, Secret
 from steelyard.contract.parse.entries import CheckKeys, GraderKeys
 from steelyard.deferred.constraints import NotPlainError
+from steelyard.deferred.model import BaseModel
+from steelyard.deferred.plain_model import field_names
 from steelyard.deferred.plain_values import read_dataclass
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.verdict.evaluation import EvaluationResult, ValidityCheck
@@ -55,7 +60,13 @@ CONTRACT: dict[str, Any] = {
         "breakers": {"repeat": {"times": 3, "action": "pause"}, "burst": {"calls": 7}},
         "operator": {"deadline_s": 5},
     },
-    "budget": {"wall_s": 60, "cost_usd": 0.5, "tokens": 5, "headroom": {"cost_fraction": 0}},
+    "budget": {
+        "wall_s": 60,
+        "cost_usd": 0.5,
+        "tokens": 5,
+        "model_calls": 7,
+        "headroom": {"cost_fraction": 0},
+    },
     "graders": [{"type": "patch_applies"}],
     "quality": {
         "lambda": 2,
@@ -112,6 +123,24 @@ def assert_agrees(model: Any, data: Any) -> None:
     )
 
 
+def models(above: Any = BaseModel) -> list[Any]:
+    return [one for model in above.__subclasses__() for one in (model, *models(model))]
+
+
+@pytest.mark.parametrize("model", models(), ids=lambda model: f"{model.__module__}.{model.__name__}")
+def test_a_model_has_the_fields_keys_and_defaults_of_the_pydantic_model(model: Any) -> None:
+    known = model.model_fields
+    assert list(field_names(model)) == list(known)
+    for name, field in known.items():
+        declared = model._declared[name]
+        assert declared.key == (field.alias or name)
+        if field.is_required():
+            with pytest.raises(NotPlainError):
+                declared.make_default()
+        else:
+            assert repr(declared.make_default()) == repr(field.get_default(call_default_factory=True))
+
+
 def test_a_contract_with_every_key_is_plain() -> None:
     ContractSpec.read_plain(CONTRACT, form="json")  # type: ignore[attr-defined]
     assert_agrees(ContractSpec, CONTRACT)
@@ -143,6 +172,47 @@ def test_the_options_of_a_grader_are_plain_only_if_pydantic_accepts_them(
     except NotPlainError:
         return
     assert repr(plain) == repr(TypeAdapter(kind).validate_json(json.dumps(options)))
+
+
+@dataclasses.dataclass(frozen=True)
+class WithDefault:
+    size: int = PydanticField(default=3, ge=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class WithValidator:
+    size: int = 3
+
+    @pydantic_validator("size")
+    @classmethod
+    def _even(cls, size: int) -> int:
+        return size
+
+
+@dataclasses.dataclass(frozen=True)
+class WithSettings:
+    __pydantic_config__ = {"str_to_lower": True}  # noqa: RUF012  # as pydantic wants it
+    name: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class WithConstraint:
+    size: Annotated[int, PydanticField(ge=2)] = 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (WithDefault, {"size": 1}),
+        (WithDefault, {}),
+        (WithValidator, {"size": 1}),
+        (WithSettings, {"name": "A"}),
+        (WithConstraint, {"size": 1}),
+    ],
+)
+def test_options_that_speak_to_pydantic_are_not_plain(kind: type, options: dict[str, Any]) -> None:
+    with pytest.raises(NotPlainError):
+        read_dataclass(kind, options, form="json")
 
 
 @pytest.mark.parametrize("model", [CheckKeys, GraderKeys])

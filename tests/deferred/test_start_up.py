@@ -13,13 +13,15 @@ from authoring import Author
 
 LOADED = """
 import json, sys
+programs = []
+sys.addaudithook(lambda event, args: programs.append(str(args[0])) if event in ("subprocess.Popen", "os.posix_spawn", "os.system", "os.exec") else None)
 from steelyard.cli.main import main
 try:
     code = main(sys.argv[1:])
 except SystemExit as end:
     code = end.code or 0
 ran = [name for name, module in list(sys.modules.items()) if "__deferred__" not in vars(module)]
-print(json.dumps(ran), file=sys.stderr)
+print(json.dumps({"ran": ran, "programs": programs}), file=sys.stderr)
 sys.exit(code)
 """
 # None of them is needed to run a command as an agent and to check its work with a command.
@@ -45,7 +47,9 @@ class Loaded:
             [sys.executable, "-c", LOADED, *map(str, words)], capture_output=True, text=True, check=False
         )
         assert done.returncode in (0, 1), done.stderr  # 1: nothing solves the task
-        self.names: list[str] = json.loads(done.stderr.splitlines()[-1])
+        found = json.loads(done.stderr.splitlines()[-1])
+        self.names: list[str] = found["ran"]
+        self.programs = [Path(name).name for name in found["programs"]]
 
     @property
     def own(self) -> list[str]:
@@ -81,7 +85,15 @@ def test_a_run_and_a_look_at_it_load_what_they_need(finished: Loaded, tmp_path: 
     assert not shown.heavy
     assert len(finished.own) <= 320
     assert len(shown.own) <= 80
-    assert "pydantic" not in shown.libraries
+    assert not {"pydantic", "pydantic_core"} & (finished.libraries | shown.libraries)
+    assert not {"rich.console", "rich.text"} & set(finished.names)  # its output is piped
+
+
+@pytest.mark.usefixtures("finished")
+def test_a_run_starts_the_launcher_and_asks_init_once(tmp_path: Path, author: Author) -> None:
+    """The environment is prepared by then. What the agent and the checks start, the launcher starts."""
+    again = Loaded("run", author.folder, "--agent", "command:true", "--no-judge", "--out", tmp_path / "again")
+    assert sorted(again.programs) == ["init", Path(sys.executable).name]
 
 
 def test_a_run_loads_no_client_no_test_runner_and_no_importer(finished: Loaded) -> None:

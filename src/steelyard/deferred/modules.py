@@ -32,6 +32,7 @@ LIBRARIES = frozenset(
             "difflib",
             "importlib.metadata",
             "importlib.resources",
+            "random",
             "shlex",
             "tempfile",
             "tomllib",

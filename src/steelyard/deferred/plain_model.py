@@ -40,16 +40,16 @@ def _marked(method: Any, function: Any, role: str | tuple[str, ...]) -> Any:
 
 def role_of(attribute: Any) -> str | tuple[str, ...] | None:
     """`validator`, `serializer`, or the fields that a method validates."""
-    found: str | tuple[str, ...] | None = getattr(
-        getattr(attribute, "__func__", attribute), _MARK, None
-    ) if callable(attribute) or isinstance(attribute, classmethod) else None  # fmt: skip
+    if not callable(attribute) and not isinstance(attribute, classmethod):
+        return None
+    found: str | tuple[str, ...] | None = getattr(getattr(attribute, "__func__", attribute), _MARK, None)
     return found
 
 
 class _Declared:
     """One field of a model."""
 
-    __slots__ = ("_owner", "_reader", "default", "factory", "key", "name")
+    __slots__ = ("_is_fraction", "_owner", "_reader", "default", "factory", "key", "name")
 
     def __init__(self, owner: type, name: str) -> None:
         value = vars(owner).get(name, _REQUIRED)
@@ -59,6 +59,7 @@ class _Declared:
         self.default: Any = options.get("default", _REQUIRED)
         self.factory: Callable[[], Any] | None = options.get("default_factory")
         self._reader: Reader | None = None
+        self._is_fraction: bool | None = None
 
     def read(self, value: Any, *, form: Form) -> Any:
         if self._reader is None:
@@ -67,9 +68,11 @@ class _Declared:
 
     def to_json(self, value: Any) -> Any:
         """A whole number as the default of a field of fractions becomes a fraction, as pydantic writes it."""
-        if type(value) is int and float in _kinds(evaluate_annotation(self._owner, self.name)):
-            return float(value)
-        return value
+        if type(value) is not int:
+            return value
+        if self._is_fraction is None:
+            self._is_fraction = float in _kinds(evaluate_annotation(self._owner, self.name))
+        return float(value) if self._is_fraction else value
 
     def make_default(self) -> Any:
         if self.factory is not None:
@@ -101,7 +104,7 @@ class BaseModel:
         names = [
             name
             for name, written in vars(cls).get("__annotations__", {}).items()
-            if not name.startswith(("_", "model_")) and not str(written).startswith("ClassVar")
+            if not name.startswith("_") and not str(written).startswith("ClassVar")
         ]
         cls._declared = {**cls._declared, **{name: _Declared(cls, name) for name in names}}
         cls._field_validators = {name: list(one) for name, one in cls._field_validators.items()}

@@ -21,6 +21,7 @@ from steelyard.deferred.constraints import AfterValidator, Field, NotPlainError
 Form = Literal["json", "python"]  # where the data is from; in JSON a list stands for a tuple
 Reader = Callable[[Any, Form], Any]
 
+_SETTINGS = {"allow_inf_nan", "extra", "strict"}
 _MOST = 1 << 53  # whole numbers up to it are exact as floats
 
 
@@ -46,11 +47,29 @@ def reader_of(annotation: Any) -> Reader:
 
 def read_dataclass(kind: type, data: Mapping[str, Any], *, form: Form) -> Any:
     """An instance of a data class whose fields are in `data`."""
+    if not _is_plain_class(kind):
+        raise NotPlainError
     values = {name: _field_reader(kind, name)(value, form) for name, value in data.items()}
     try:
         return kind(**values)
     except (TypeError, ValueError, AssertionError) as error:  # a field is missing, or the class refuses
         raise NotPlainError from error
+
+
+@lru_cache(maxsize=256)
+def _is_plain_class(kind: type) -> bool:
+    """Whether nothing in the class speaks to pydantic, but for the settings that every class of options has."""
+    named = [pair for one in kind.__mro__ for pair in vars(one).items()]
+    defaults = [one.default for one in kind.__dataclass_fields__.values()]  # type: ignore[attr-defined]
+    return (
+        not any(_is_of_pydantic(value) for value in (*defaults, *(value for _, value in named)))
+        and not any(name.startswith("__get_pydantic") for name, _ in named)
+        and all(value.keys() <= _SETTINGS for name, value in named if name == "__pydantic_config__")
+    )
+
+
+def _is_of_pydantic(value: object) -> bool:
+    return type(value).__module__.partition(".")[0] in {"pydantic", "pydantic_core"}
 
 
 @lru_cache(maxsize=1024)

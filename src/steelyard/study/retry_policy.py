@@ -26,7 +26,7 @@ class RetryPolicy:
     first_wait_s: float = 1.0
     longest_wait_s: float = 60.0
     sleep: Callable[[float], None] = time.sleep
-    draw: Callable[[], float] = random.random  # 0 to 1
+    draw: Callable[[], float] = lambda: random.random()  # noqa: PLW0108,S311  # 0 to 1; the module loads when it is needed
 
     def next_preparation(self, failed: int, fault: InfraFault) -> Retry | None:
         """The attempt at an environment that follows after attempt `failed`, or None when there is none."""

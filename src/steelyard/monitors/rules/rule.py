@@ -9,7 +9,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from importlib import resources
+from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.contract.model import RuleClass
@@ -23,6 +23,7 @@ FORMATS: tuple[Format, ...] = ("shell", "code", "text")
 MOST_CHARS = 65_536  # of one text
 EXCERPT_CHARS = 200
 
+_VERSION = deferred_pattern(rb"(?m)^version: (\S+)$")
 _COMMENT = deferred_pattern(r"(?m)(?:(?<=\s)|^)(?:#|//)[^\n]*")
 _FENCE = deferred_pattern(r"```([\w+-]*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _LITERAL = deferred_pattern(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
@@ -62,11 +63,39 @@ class Match(NamedTuple):
     excerpt: str  # the command, line or sentence that matched
 
 
-class Rules(NamedTuple):
-    version: str
-    digest: str
-    rules: tuple[Rule, ...]
-    any_of: Mapping[str, re.Pattern[str]]  # format -> matches wherever one of the rules does
+class Rules:
+    """The rules of a file. It is read when a text is first searched: most short runs have none that needs it."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.digest = hashlib.sha256(data).hexdigest()
+
+    @functools.cached_property
+    def version(self) -> str:
+        found = _VERSION.search(self._data)
+        assert found is not None
+        return found[1].decode()
+
+    @functools.cached_property
+    def _listed(self) -> Mapping[str, Any]:
+        import yaml  # noqa: PLC0415  # slow to load
+
+        listed: Mapping[str, Any] = yaml.load(self._data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both are safe
+        assert listed["version"] == self.version
+        return listed
+
+    @functools.cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(_rule(one, self._listed["names"]) for one in self._listed["rules"])
+
+    @functools.cached_property
+    def any_of(self) -> Mapping[str, re.Pattern[str]]:
+        """Format -> a pattern that matches wherever one of the rules does."""
+        rules, names = self._listed["rules"], self._listed["names"]
+        return {
+            name: deferred_pattern("|".join(f"(?:{_pattern(one[name], name, names)})" for one in rules))
+            for name in FORMATS
+        }
 
     def find(self, text: str, format_: Format) -> Iterator[Match]:
         """Every rule that the text matches, each once."""
@@ -148,22 +177,7 @@ def _once(matches: Iterator[Match]) -> Iterator[Match]:
 @functools.cache
 def built_in_rules() -> Rules:
     """The rules that come with this version."""
-    data = resources.files("steelyard.monitors.rules").joinpath("rules.yaml").read_bytes()
-    return read_rules(data)
-
-
-def read_rules(data: bytes) -> Rules:
-    import yaml  # noqa: PLC0415  # slow to load, and only a run that is watched needs it
-
-    listed = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both are safe
-    rules = tuple(_rule(one, listed["names"]) for one in listed["rules"])
-    any_of: dict[str, re.Pattern[str]] = {
-        name: deferred_pattern(
-            "|".join(f"(?:{_pattern(one[name], name, listed['names'])})" for one in listed["rules"])
-        )
-        for name in FORMATS
-    }
-    return Rules(listed["version"], hashlib.sha256(data).hexdigest(), rules, any_of)
+    return Rules(Path(__file__).with_name("rules.yaml").read_bytes())
 
 
 def _rule(data: Mapping[str, Any], names: Mapping[str, str]) -> Rule:

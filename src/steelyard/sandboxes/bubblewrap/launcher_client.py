@@ -263,7 +263,8 @@ def start_early() -> None:
 
     What prevents it is reported when a sandbox is started.
     """
-    threading.Thread(target=_start_quietly, name="start-launcher", daemon=True).start()
+    with contextlib.suppress(RuntimeError):  # no more threads
+        threading.Thread(target=_start_quietly, name="start-launcher", daemon=True).start()
 
 
 def _start_quietly() -> None:
