@@ -364,4 +364,5 @@ def main(studies: int = 20_000, seed: int = 20260307, only: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]), *sys.argv[3:4])
+    words = [*sys.argv[1:], "20000", "20260307"][: max(2, len(sys.argv) - 1)]
+    main(int(words[0]), int(words[1]), " ".join(words[2:]))

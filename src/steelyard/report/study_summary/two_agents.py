@@ -197,9 +197,12 @@ def gate_of(results: TwoAgents, margin: float | None) -> Gate:
         # Without variation the interval itself decides.
         low = comparison.difference.low
         held = low is not None and low > -margin
-        return Gate(
-            not held, f"{shown} is {'excluded' if held else 'not excluded: ' + test.why}", margin, test
+        reached = (
+            "its interval has no lower end"
+            if low is None
+            else f"the interval begins at {100 * low:+.0f} points"
         )
+        return Gate(not held, f"{shown} is {'' if held else 'not '}excluded: {reached}", margin, test)
     held = test.holds(LEVEL)
     return Gate(not held, f"{shown} is {'' if held else 'not '}excluded (p = {test.p:.3f})", margin, test)
 
