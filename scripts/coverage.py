@@ -302,6 +302,15 @@ def correlations_table(studies: int, seed: int) -> Iterator[str]:
                     _coverage_of_icc(studies, seed, Cell(icc, contracts, rate, repeats)) for rate in rates
                 ]
                 yield f"| {icc} | {contracts} | {repeats} | {' | '.join(cells)} |"
+    kinds: list[tuple[float, list[float]]] = [(0.2, [0.3, 0.5]), (0.6, [0.5])]
+    for icc, possible in kinds:
+        for contracts in (20, 100):
+            cells = [
+                _coverage_of_icc(studies, seed, Cell(icc, contracts, rate, REPEATS, "two kinds"))
+                for rate in possible
+            ]
+            shown = ["-"] * (4 - len(cells)) + cells
+            yield f"| {icc}, easy and hard contracts only | {contracts} | {REPEATS} | {' | '.join(shown)} |"
 
 
 def _coverage_of_icc(studies: int, seed: int, cell: Cell) -> str:
