@@ -252,6 +252,8 @@ def test_a_study_without_enough_power_is_held_and_says_what_to_type(
         assert words in held.err.splitlines()[-1]
     refused = steelyard("compare", "one", "two", "--study", study, *where)
     assert (refused.code, "6 of 12 planned trials are finished" in refused.err) == (2, True), refused
+    assert "the study is held (main does not begin: power" in refused.err
+    assert "at a rate of 0.00 (0 of 2 trials) and a correlation of 0.50" in refused.err
 
 
 def test_a_plan_whose_study_has_no_runs_here_is_named(

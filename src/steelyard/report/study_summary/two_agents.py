@@ -118,7 +118,8 @@ def _refuse_peeking(results: ResultSet) -> None:
     try:
         results.refuse_peeking(len(trials_of(results).records))
     except PeekingRefused as refused:
-        raise OperatorFault(f"{results.source}: {refused}") from None
+        how = f"\n{results.plan_note}" if "the study is held" in results.plan_note else ""
+        raise OperatorFault(f"{results.source}: {refused}{how}") from None
 
 
 def _compare(

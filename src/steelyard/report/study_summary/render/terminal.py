@@ -40,7 +40,7 @@ def head(summary: StudySummary) -> Iterator[Text]:
         "dim",
     )
     for why in summary.provisional:
-        yield Text(f"PROVISIONAL: {one_line(why, 300)}", "bold yellow")
+        yield Text(f"PROVISIONAL: {one_line(why, 700)}", "bold yellow")
 
 
 def print_section(console: Console, section: Section) -> None:
