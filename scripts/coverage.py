@@ -373,5 +373,7 @@ def main(studies: int = 20_000, seed: int = 20260307, only: str = "") -> None:
 
 
 if __name__ == "__main__":
-    words = [*sys.argv[1:], "20000", "20260307"][: max(2, len(sys.argv) - 1)]
-    main(int(words[0]), int(words[1]), " ".join(words[2:]))
+    words = sys.argv[1:]
+    main(
+        int(words[0]) if words else 20_000, int(words[1]) if len(words) > 1 else 20260307, " ".join(words[2:])
+    )
