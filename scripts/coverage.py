@@ -302,6 +302,15 @@ def correlations_table(studies: int, seed: int) -> Iterator[str]:
                     _coverage_of_icc(studies, seed, Cell(icc, contracts, rate, repeats)) for rate in rates
                 ]
                 yield f"| {icc} | {contracts} | {repeats} | {' | '.join(cells)} |"
+    kinds: list[tuple[float, list[float]]] = [(0.2, [0.3, 0.5]), (0.6, [0.5])]
+    for icc, possible in kinds:
+        for contracts in (20, 100):
+            cells = [
+                _coverage_of_icc(studies, seed, Cell(icc, contracts, rate, REPEATS, "two kinds"))
+                for rate in possible
+            ]
+            shown = ["-"] * (4 - len(cells)) + cells
+            yield f"| {icc}, easy and hard contracts only | {contracts} | {REPEATS} | {' | '.join(shown)} |"
 
 
 def _coverage_of_icc(studies: int, seed: int, cell: Cell) -> str:
@@ -364,4 +373,7 @@ def main(studies: int = 20_000, seed: int = 20260307, only: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]), *sys.argv[3:4])
+    words = sys.argv[1:]
+    main(
+        int(words[0]) if words else 20_000, int(words[1]) if len(words) > 1 else 20260307, " ".join(words[2:])
+    )

@@ -57,7 +57,12 @@ def test_rate_and_correlation_are_estimated_from_earlier_results(
     made = steelyard("power", "--from", pilot, "--json", *FEW).line
     assert made["design"]["first"] == pytest.approx(0.5)
     assert made["icc"]["n"] == 24
-    assert any("estimated from 24 trials of 8 contracts" in one for one in made["assumptions"])
+    for one in made["assumptions"][:2]:
+        assert "estimated: 0." in one
+        assert "] in 24 trials of 8 contracts" in one
+    assert made["rate"]["low"] < 0.5 < made["rate"]["high"]
+    assert made["cautious_power"] < made["power"]
+    assert "the upper end of its interval" in steelyard("power", "--from", pilot, *FEW).out
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import yaml
 
 from authoring import FIX, Author, Steelyard
 from gateway_rig import AGENT, FIXING
+from steelyard.cli.main import parser_of
 from steelyard.evidence.folder.folder import find_runs
 from steelyard.gateway.scripted import ScriptedModel, environment, serving
 
@@ -96,7 +97,10 @@ def test_a_study_stops_when_its_registered_rule_decides_and_is_compared_by_that_
 def _renamed(author: Author, name: str) -> Path:
     """The contract of the author under another id, without a reference, so that its baseline takes no time."""
     folder = Author(author.folder.with_name(name))
-    return folder.write(id=name, oracle={"checks": [{"id": "adds", "cmd": "sh check.sh", "timeout_s": 60}]})
+    written: Path = folder.write(
+        id=name, oracle={"checks": [{"id": "adds", "cmd": "sh check.sh", "timeout_s": 60}]}
+    )
+    return written
 
 
 def test_an_unfinished_study_without_a_rule_is_not_compared(
@@ -248,6 +252,8 @@ def test_a_study_without_enough_power_is_held_and_says_what_to_type(
         assert words in held.err.splitlines()[-1]
     refused = steelyard("compare", "one", "two", "--study", study, *where)
     assert (refused.code, "6 of 12 planned trials are finished" in refused.err) == (2, True), refused
+    assert "the study is held (main does not begin: power" in refused.err
+    assert "at a rate of 0.00 (0 of 2 trials) and a correlation of 0.50" in refused.err
 
 
 def test_a_plan_whose_study_has_no_runs_here_is_named(
@@ -256,3 +262,9 @@ def test_a_plan_whose_study_has_no_runs_here_is_named(
     (tmp_path / "runs").mkdir()
     result = steelyard("report", planned, "--runs", tmp_path / "runs")
     assert (result.code, "has no run of the study that" in result.err) == (2, True), result
+
+
+def test_run_and_study_take_both_names_of_the_folder_of_runs() -> None:
+    for name in ("--out", "--runs"):
+        assert parser_of("run").parse_args(["c", "--agent", "noop", name, "there"]).out == Path("there")
+        assert parser_of("study").parse_args(["run", "s.yaml", name, "there"]).runs == Path("there")

@@ -18,6 +18,7 @@ from steelyard.stats.cost import Spending, bootstrap_cost_per_success, cost_per_
 from steelyard.stats.survival import (
     Duration,
     clustered_steps,
+    contract_parts,
     kaplan_meier,
     log_rank,
     median_time,
@@ -139,7 +140,54 @@ def test_bad_times_give_words(durations: list[Duration], word: str) -> None:
     assert word in found.why
 
 
+def test_the_parts_of_contracts_add_up_to_observed_less_expected_successes() -> None:
+    first, second = made(3), made(103, scale=15)
+    (one, one_events), (two, two_events) = columns(first), columns(second)
+    plain = log_rank(first, second)
+    labelled = [
+        [each._replace(cluster=str(at % 12)) for at, each in enumerate(side)] for side in (first, second)
+    ]
+    times = np.unique([t for t, died in zip([*one, *two], [*one_events, *two_events], strict=True) if died])
+    risk = [np.array([sum(x >= t for x in side) for t in times]) for side in (one, two)]
+    died = np.array([sum(d and x == t for x, d in (*first_two(first), *first_two(second))) for t in times])
+    expected = sum(one_events) - float((died * risk[0] / (risk[0] + risk[1])).sum())
+    parts = contract_parts(
+        labelled[0], labelled[1], times, risk[0] / (risk[0] + risk[1]), died / (risk[0] + risk[1])
+    )
+    assert sum(parts.values()) == pytest.approx(expected, abs=1e-9)
+    scale = 12 / 11 * sum(part**2 for part in parts.values())
+    found = log_rank(*labelled)
+    assert found.statistic == pytest.approx(expected**2 / scale, abs=1e-9)
+    assert found.p == pytest.approx(2 * stats.t.sf(math.sqrt(found.statistic), 11), abs=1e-9)
+    assert plain.statistic != found.statistic
+
+
+def first_two(durations: list[Duration]) -> list[tuple[float, bool]]:
+    return [(one.seconds, one.succeeded) for one in durations]
+
+
+def test_the_log_rank_test_knows_that_repeats_of_a_contract_are_alike() -> None:
+    """Two agents that are the same, contracts that are very different: about 5% of studies, and far more without contracts."""
+    generator = random.Random(2)
+    rejected = [0, 0]
+    for _ in range(150):
+        sides = [
+            [
+                Duration(generator.expovariate(rate), True, str(contract))
+                for contract in range(16)
+                for rate in [1 / 30 * math.exp(generator.gauss(0, 1.5))]
+                for _ in range(4)
+            ]
+            for _ in range(2)
+        ]
+        rejected[0] += log_rank(*sides).p < 0.05
+        rejected[1] += log_rank(*([one._replace(cluster="") for one in side] for side in sides)).p < 0.05
+    assert 1 <= rejected[0] <= 16 < rejected[1]
+
+
 def test_a_log_rank_test_without_a_comparison_gives_words() -> None:
+    one = [Duration(1, True, "a"), Duration(2, True, "a")]
+    assert "one contract" in log_rank(one, one).why
     assert "no time" in log_rank([], [Duration(1, True)]).why
     assert "no agent succeeds" in log_rank([Duration(1, False)], [Duration(2, False)]).why
     assert kaplan_meier([]) == []

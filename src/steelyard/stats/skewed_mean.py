@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from scipy import special
 
@@ -18,19 +19,45 @@ SKEWNESS_SHARE = 0.25
 MOST_SKEWNESS = 4.0  # of that share
 
 
-def skewed_ends(values: Sequence[float], level: float) -> tuple[float, float]:
+class Sample(NamedTuple):
+    """What the interval of a mean needs to know of the values."""
+
+    mean: float
+    error: float
+    skewness: float  # the share of it that is removed
+    degrees: float
+    size: int
+
+
+def sample_of(values: Sequence[float]) -> Sample:
     """For at least two values that differ."""
     count = len(values)
     mean = math.fsum(values) / count
     deviations = [one - mean for one in values]
     second, third = (math.fsum(one**power for one in deviations) / count for power in (2, 3))
-    error = math.sqrt(second / (count - 1))
     skewness = max(-MOST_SKEWNESS, min(MOST_SKEWNESS, SKEWNESS_SHARE * third / second**1.5))
-    quantile = float(special.stdtrit(kurtosis_degrees(deviations), 0.5 + level / 2))
+    return Sample(mean, math.sqrt(second / (count - 1)), skewness, kurtosis_degrees(deviations), count)
+
+
+def skewed_ends(values: Sequence[float], level: float) -> tuple[float, float]:
+    """For at least two values that differ."""
+    found = sample_of(values)
+    quantile = float(special.stdtrit(found.degrees, 0.5 + level / 2))
     return (
-        mean - error * _untransformed(quantile, skewness, count),
-        mean - error * _untransformed(-quantile, skewness, count),
+        found.mean - found.error * _untransformed(quantile, found.skewness, found.size),
+        found.mean - found.error * _untransformed(-quantile, found.skewness, found.size),
     )
+
+
+def chance_above(values: Sequence[float], bound: float) -> float:
+    """One-sided p-value of the claim that the mean is above the bound; 1 less this is that of the claim that it is below.
+
+    It is 5% where the 90% interval of `skewed_ends` ends at the bound.
+    """
+    found = sample_of(values)
+    t, slope = (found.mean - bound) / found.error, found.skewness / (3 * math.sqrt(found.size))
+    straight = t + slope * t**2 + slope**2 * t**3 / 3 + found.skewness / (6 * math.sqrt(found.size))
+    return float(special.stdtr(found.degrees, -straight))
 
 
 def kurtosis_degrees(deviations: Sequence[float]) -> float:

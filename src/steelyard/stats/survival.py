@@ -162,12 +162,13 @@ def restricted_mean(
         half = float(special.ndtri(0.5 + check_level(level) / 2)) * math.sqrt(
             _area_variance(durations, limit)
         )
-    ends = max(0.0, value - half), min(limit, value + half)
+    varies = half > 1e-12 * max(1.0, value)  # times that are all alike say nothing about how much they vary
+    low, high = (max(0.0, value - half), min(limit, value + half)) if varies else (None, None)
     assumptions = (
         f"times are counted up to {limit:g} s",
         "a run that ends without success tells nothing but that",
     )
-    return Estimate(value, *ends, method, len(durations), len(clusters), assumptions, level)
+    return Estimate(value, low, high, method, len(durations), len(clusters), assumptions, level)
 
 
 def area(durations: Sequence[Duration], limit: float) -> float:
@@ -231,7 +232,8 @@ class LogRank(NamedTuple):
 def log_rank(first: Sequence[Duration], second: Sequence[Duration]) -> LogRank:
     """Mantel's test (1966) that both have the same curve: (O - E)^2 / V, chi-squared with 1 degree of freedom.
 
-    Runs count as independent; with repeats of few contracts the p-value is too small.
+    With contracts V is the sum over contracts of the squares of their parts of O - E (Lin and Wei 1989), times m / (m - 1),
+    and the statistic is the square of a t with m - 1 degrees of freedom: runs of one contract are one cluster, of both agents.
     """
     everyone = [*first, *second]
     if not first or not second:
@@ -249,8 +251,38 @@ def log_rank(first: Sequence[Duration], second: Sequence[Duration]) -> LogRank:
     variance = float(parts.sum())
     if variance == 0:
         return LogRank(None, None, len(everyone), "no agent succeeds while both still run")
+    if any(run.cluster for run in everyone):
+        parts_of = contract_parts(first, second, times, share, died / risk)
+        return _between_contracts(list(parts_of.values()), len(everyone))
     statistic = difference**2 / variance
     return LogRank(statistic, float(special.chdtrc(1, statistic)), len(everyone))
+
+
+def _between_contracts(parts: Sequence[float], n: int) -> LogRank:
+    count = len(parts)
+    if count < 2:
+        return LogRank(None, None, n, "one contract says nothing about others")
+    variance = count / (count - 1) * math.fsum(part**2 for part in parts)
+    if variance <= 1e-24:
+        return LogRank(None, None, n, "contracts do not vary")
+    statistic = math.fsum(parts) ** 2 / variance
+    return LogRank(statistic, 2 * float(special.stdtr(count - 1, -math.sqrt(statistic))), n)
+
+
+def contract_parts(
+    first: Sequence[Duration], second: Sequence[Duration], times: Floats, share: Floats, hazard: Floats
+) -> dict[str, float]:
+    """What each contract adds to O - E: sum over its runs of (g - e(x)) d - sum_{t <= x} (g - e(t)) h(t); g is 1 for `first`."""
+    hazards, weighted = (np.concatenate([[0.0], part.cumsum()]) for part in (hazard, hazard * share))
+    found: dict[str, float] = {}
+    for group, runs in ((1.0, first), (0.0, second)):
+        for run in runs:
+            until = int(np.searchsorted(times, run.seconds, side="right"))
+            part = weighted[until] - group * hazards[until]
+            if run.succeeded:
+                part += group - share[until - 1]
+            found[run.cluster] = found.get(run.cluster, 0.0) + float(part)
+    return found
 
 
 def _died(seconds: Floats, succeeded: Floats, times: Floats) -> Floats:

@@ -12,7 +12,9 @@ from study_lines import line
 from steelyard.report.study_summary.comparisons import Look, compare_agents
 from steelyard.report.study_summary.model import AgentComparison
 from steelyard.report.study_summary.read_results import ResultSet
+from steelyard.report.study_summary.sentence import points
 from steelyard.report.study_summary.trial_record import by_agent, trials_of
+from steelyard.stats.estimate import Estimate
 
 HEADS = ("solves more than", "solves less than", "is seen:", "cannot tell")
 
@@ -94,3 +96,17 @@ def test_rare_flips_need_more_contracts_than_none() -> None:
     """Few degrees of freedom widen the interval; the number of missing contracts has to know that."""
     found = compared(["ff"] * 20, ["pp", "pp", "pp", "pp"] + ["ff"] * 16)
     assert found.conclusion != "undecided" or (found.more_contracts or 0) >= 1
+
+
+def test_a_sentence_without_a_number_names_both_agents() -> None:
+    records = [line("invalid", "one"), line("pass", "two")]
+    made = compare_agents(
+        by_agent(trials_of(ResultSet("x", tuple(records), (None, None))).records), "one", "two"
+    )
+    assert made.sentence == (
+        "cannot tell two from one: the agents share no contract with decided trials; 1 trial without a decision"
+    )
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_minus_sign() -> None:
+    assert points(Estimate(-0.002, -0.1, 0.1, "t", 10)) == "+0 points [-10, 10]"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from study_lines import line as one_line
 
 from steelyard.report.html.study_report import study_html
 from steelyard.report.study_summary import ResultSet, summarise_study
@@ -125,3 +126,21 @@ def test_every_page_says_that_agents_are_not_compared() -> None:
     print_study(Console(width=160, file=file, color_system=None, highlight=False), made)
     for text in (file.getvalue(), study_markdown(made), study_html(made)):
         assert "not compared: conditions differ" in text
+
+
+def test_every_number_of_a_small_study_has_an_interval_or_says_that_it_has_none() -> None:
+    """Costs and times that are all alike have no interval; pass@k names the contracts that it is over."""
+    found = [
+        one_line("pass" if number % 2 else "fail", agent, f"c{number}", trial=f"{agent}{number}{repeat}")
+        for agent in ("one", "two")
+        for number in range(6)
+        for repeat in range(2 if number else 1)
+    ]
+    console = Console(width=200, file=io.StringIO(), color_system=None, highlight=False)
+    print_study(console, summarise_study(ResultSet("lines", tuple(found), (None,) * len(found))))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "$0.50 [no interval]" in text
+    assert "$0.50 [$0.50, $0.50]" not in text
+    assert "6.0s [6.0s, no limit]" in text  # the median: no trial is left after it
+    assert "5 of 6" in text
+    assert "contracts with k decided trials" in text

@@ -13,7 +13,7 @@ from steelyard.errors import OperatorFault
 from steelyard.plan.study_plan import PlannedAgent, PlannedContract, StudyPlan
 from steelyard.report.study_summary import summarise_study
 from steelyard.report.study_summary.read_results import ResultSet, plan_of
-from steelyard.report.study_summary.render.comparison import equivalence_words
+from steelyard.report.study_summary.render.comparison import equivalence_words, which_decides
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.report.study_summary.two_agents import compare_named, equivalent_within, gate_of
 from steelyard.stats.design.sequential import LookRule
@@ -101,3 +101,51 @@ def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_pa
     folder.add("end", how="complete", why="")
     assert not plan_of(tmp_path, lines)["plan_note"]
     assert plan_of(tmp_path, [*lines, line("pass")]) == {}
+
+
+def test_a_comparison_says_which_interval_decides() -> None:
+    clear = which_decides(compared(*study(0.2, 0.8)).comparison)
+    assert clear.startswith("the first interval alone decides (hierarchical paired difference")
+    assert "otherwise" not in clear
+    nothing = compared(line("invalid", "one"), line("pass", "two")).comparison
+    assert which_decides(nothing).startswith("nothing decides: the agents share no contract")
+
+
+def test_a_check_that_would_conclude_otherwise_is_named() -> None:
+    made = compared(*study(0.2, 0.8)).comparison
+    other = replace(made, bootstrap=replace(made.bootstrap, low=-0.1), p=0.2)
+    assert which_decides(other).endswith(
+        "the bootstrap and the permutation test would conclude otherwise: the result is close"
+    )
+
+
+def test_a_gate_without_variation_names_the_end_of_the_interval() -> None:
+    same = [line("pass", agent, f"c{number}") for number in range(8) for agent in ("one", "two")]
+    gate = gate_of(compared(*same), 0.05)
+    assert (gate.failed, "not excluded: the interval begins at -37 points" in gate.why) == (True, True), gate
+
+
+def test_a_study_that_is_held_or_partial_has_not_ended(tmp_path: Path) -> None:
+    plan = StudyPlan(
+        name="pilot",
+        repeats=2,
+        agents=(
+            PlannedAgent(agent="mine", name="mine", role="agent", identity="a" * 64),
+            PlannedAgent(agent="reference", name="reference", role="baseline", identity="b" * 64),
+        ),
+        contracts=(
+            PlannedContract(id="one", digest="b" * 64, stratum="s", path="one"),
+            PlannedContract(id="two", digest="c" * 64, stratum="s", path="two", has_reference=False),
+        ),
+    )
+    folder = StudyFolder.of(tmp_path, plan)
+    folder.begin(plan)
+    lines = [line("pass", study={"digest": plan.identity, "name": "pilot"})]
+    for how, words in (
+        ("held", "the study is held (power)"),
+        ("partial", "the study is not complete (power)"),
+    ):
+        folder.add("end", how=how, why="power")
+        found = plan_of(tmp_path, lines)
+        assert (found["has_ended"], found["planned_trials"]) == (False, 6)
+        assert found["plan_note"] == f"1 of 6 planned trials have a result; {words}"

@@ -136,12 +136,24 @@ def test_mcnemar_with_repeats_gives_words() -> None:
 
 
 @pytest.mark.parametrize("margin", [0.05, 0.2, 0.4])
-def test_equivalence_is_the_tost_of_statsmodels(margin: float) -> None:
-    pairs = made(3, 20)
+def test_equivalence_is_the_tost_of_statsmodels_without_skewness_or_outliers(margin: float) -> None:
+    wins = [(0, 2), (2, 0), (0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)]
+    pairs = [Pair(Cluster(one, 3), Cluster(two, 3)) for one, two in wins]
     first, second = rates(pairs)
     p, (_t, above, _df), _lower = ttost_paired(np.array(second), np.array(first), -margin, margin)
     assert equivalence(pairs, margin).p == pytest.approx(p, abs=1e-9)
     assert non_inferiority(pairs, margin).p == pytest.approx(above, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_margin_at_the_end_of_an_interval_has_the_p_value_of_its_level(seed: int) -> None:
+    pairs = made(seed, 20)
+    for level in (0.8, 0.9, 0.95):
+        low, high = paired_difference(pairs, level).interval
+        if low < 0:
+            assert non_inferiority(pairs, -low).p == pytest.approx((1 - level) / 2, abs=1e-9)
+        if high > -low > 0:
+            assert equivalence(pairs, high).p == pytest.approx((1 - level) / 2, abs=1e-9)
 
 
 @pytest.mark.parametrize("margin", [0, -1, float("nan")])

@@ -15,10 +15,9 @@ from rich.text import Text
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
-from steelyard.report.power_plan.plan_power import PowerPlan, pilot_of, plan_power
+from steelyard.report.power_plan.plan_power import Pilot, PowerPlan, pilot_of, plan_power
 from steelyard.report.power_plan.render import power_lines, power_svg
 from steelyard.stats.design.power import Design
-from steelyard.stats.estimate import Estimate
 
 HELP = "how many contracts and repeats a comparison needs"
 ICC = 0.2
@@ -87,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         raise OperatorFault(f"--simulate is between 1 and {MOST_STUDIES:,}")
     if not 0 < args.power < 1:
         raise OperatorFault(f"--power {args.power:g}: it is between 0 and 1")
-    rate, icc, estimated = _assumed(args)
+    rate, icc, pilot = _assumed(args)
     if not (0 <= rate <= 1 and 0 <= rate + args.effect <= 1):
         raise OperatorFault(
             f"--rate {rate:g} and --effect {args.effect:g}: the rate and their sum are between 0 and 1"
@@ -98,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         raise OperatorFault(str(error)) from None
     if args.effect == 0:
         raise OperatorFault("--effect is the difference to detect and is not 0")
-    plan = plan_power(design, args.power, estimated, args.simulate)
+    plan = plan_power(design, args.power, pilot, args.simulate)
     _store(args, plan)
     if args.json:
         print_json(plan.to_json())
@@ -122,21 +121,23 @@ def _store(args: argparse.Namespace, plan: PowerPlan) -> None:
             raise OperatorFault(f"{path} cannot be written: {error.strerror or error}") from None
 
 
-def _assumed(args: argparse.Namespace) -> tuple[float, float, Estimate | None]:
+def _assumed(args: argparse.Namespace) -> tuple[float, float, Pilot | None]:
     """Rate and correlation, typed or estimated; what is typed counts."""
-    rate, icc, estimated = args.rate, args.icc, None
+    rate, icc, pilot = args.rate, args.icc, None
     if args.pilot is not None:
-        found_rate, estimated = _pilot(args)
-        rate = found_rate if rate is None else rate
-        if icc is None and estimated.value is None:
-            raise OperatorFault(f"--from {args.pilot}: {estimated.why}; write the correlation with --icc")
-        icc = max(0.0, estimated.value or 0.0) if icc is None else icc
+        pilot = _pilot(args)
+        rate = pilot.rate.value if rate is None else rate
+        if rate is None:
+            raise OperatorFault(f"--from {args.pilot}: {pilot.rate.why}; write a success rate with --rate")
+        if icc is None and pilot.icc.value is None:
+            raise OperatorFault(f"--from {args.pilot}: {pilot.icc.why}; write the correlation with --icc")
+        icc = pilot.icc.value if icc is None else icc
     if rate is None:
         raise OperatorFault("write a success rate with --rate, or name earlier runs with --from")
-    return rate, ICC if icc is None else icc, estimated
+    return rate, ICC if icc is None else icc, pilot
 
 
-def _pilot(args: argparse.Namespace) -> tuple[float | None, Estimate]:
+def _pilot(args: argparse.Namespace) -> Pilot:
     from steelyard.cli.reading.report import find_results  # noqa: PLC0415  # only where records are read
     from steelyard.report.study_summary.trial_record import BASELINES, by_agent, trials_of  # noqa: PLC0415
 

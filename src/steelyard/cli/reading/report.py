@@ -12,6 +12,7 @@ from steelyard.cli.options.store_option import add_store_option
 from steelyard.errors import OperatorFault
 from steelyard.report.study_summary import ResultSet, read_results, summarise_study
 
+DIGITS = 16  # of a study's digest, which name it in messages
 HELP = "summarise a study or a folder of runs: rates with intervals, comparisons, cost"
 
 
@@ -79,4 +80,4 @@ def study_of(word: str) -> str:
         return word
     from steelyard.plan.study_plan import read_plan  # noqa: PLC0415  # with pydantic
 
-    return read_plan(Path(word)).identity
+    return read_plan(Path(word)).identity[:DIGITS]

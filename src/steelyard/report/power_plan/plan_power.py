@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.report.study_summary.agent_numbers import counts_by_contract
 from steelyard.report.study_summary.model import to_json
 from steelyard.report.study_summary.trial_record import TrialRecord
+from steelyard.stats.clusters import rate_over_contracts
 from steelyard.stats.design.icc import icc_of_outcomes
 from steelyard.stats.design.power import (
     Design,
@@ -58,6 +59,8 @@ class PowerPlan:
     curve: tuple[tuple[int, float], ...]
     sanity: tuple[Sanity, ...]
     icc: Estimate | None  # where the correlation was estimated from records
+    rate: Estimate | None  # where the success rate was
+    cautious_power: float | None  # at the upper end of the estimated correlation
     assumptions: tuple[str, ...]
     schema: str = SCHEMA
 
@@ -66,9 +69,17 @@ class PowerPlan:
         return {"schema": data.pop("schema"), "kind": "assumption", **data}
 
 
+class Pilot(NamedTuple):
+    """What earlier records show of one agent."""
+
+    rate: Estimate
+    icc: Estimate
+
+
 def plan_power(
-    design: Design, wanted: float = 0.8, icc: Estimate | None = None, studies: int = 4000
+    design: Design, wanted: float = 0.8, pilot: Pilot | None = None, studies: int = 4000
 ) -> PowerPlan:
+    icc, rate = (None, None) if pilot is None else (pilot.icc, pilot.rate)
     chance, simulated = power(design), simulated_power(design, studies)
     low, high = simulated.low or 0.0, simulated.high if simulated.high is not None else 1.0
     needed = contracts_needed(design, wanted)
@@ -85,7 +96,9 @@ def plan_power(
         curve=tuple(power_curve(design, _counts(design, needed))),
         sanity=tuple(sanity_checks(design)),
         icc=icc,
-        assumptions=tuple(_assumptions(design, icc)),
+        rate=rate,
+        cautious_power=_cautious(design, icc),
+        assumptions=tuple(_assumptions(design, icc, rate)),
     )
 
 
@@ -117,24 +130,32 @@ def _grows(name: str, chances: Sequence[float]) -> Sanity:
     return Sanity(f"power grows with {name}", holds, ", ".join(f"{one:.3f}" for one in chances))
 
 
-def _assumptions(design: Design, icc: Estimate | None) -> list[str]:
-    source = (
-        f"estimated from {icc.n} trials of {icc.clusters} contracts: {icc.value:.2f} [{icc.low:.2f}, {icc.high:.2f}]"
-        if icc is not None and icc.value is not None and icc.low is not None and icc.high is not None
-        else "assumed"
-    )
+def _cautious(design: Design, icc: Estimate | None) -> float | None:
+    """The power if the correlation is the largest that the records allow; None where the design does not use them."""
+    if icc is None or icc.high is None or icc.value is None or design.icc >= icc.high:
+        return None
+    return power(replace(design, icc=min(1.0, icc.high)))
+
+
+def _source(used: float, found: Estimate | None) -> str:
+    """Where a number of the design is from: written by the operator, or estimated, with its interval and its trials."""
+    if found is None or found.value is None or found.low is None or found.high is None:
+        return "assumed"
+    shown = f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}] in {found.n} trials of {found.clusters} contracts"
+    return f"estimated: {shown}" if abs(used - found.value) < 1e-9 else f"assumed; the records show {shown}"
+
+
+def _assumptions(design: Design, icc: Estimate | None, rate: Estimate | None) -> list[str]:
     return [
-        f"success rates {design.first:g} and {design.second:g}",
-        f"correlation of two repeats of a contract {design.icc:g} ({source})",
+        f"success rates {design.first:.4g} ({_source(design.first, rate)}) and {design.second:.4g}",
+        f"correlation of two repeats of a contract {design.icc:.4g} ({_source(design.icc, icc)})",
         f"the agents find the same contracts hard with share {design.pairing:g}",
         f"two-sided paired t-test over contracts at {design.alpha:g}",
         "every trial is decided: undecided trials lower the power",
     ]
 
 
-def pilot_of(records: Sequence[TrialRecord]) -> tuple[float | None, Estimate]:
+def pilot_of(records: Sequence[TrialRecord]) -> Pilot:
     """Success rate and correlation of the decided trials of one agent."""
     clusters = [one.decided for one in counts_by_contract(records).values() if one.decided.trials]
-    trials = sum(one.trials for one in clusters)
-    rate = sum(one.successes for one in clusters) / trials if trials else None
-    return rate, icc_of_outcomes(clusters)
+    return Pilot(rate_over_contracts(clusters), icc_of_outcomes(clusters))

@@ -14,11 +14,16 @@ def power_lines(plan: PowerPlan) -> Iterator[str]:
     design = plan.design
     yield (
         f"{percent(design.first)} against {percent(design.second)}, {design.contracts} contracts, {design.repeats} repeats, "
-        f"correlation {design.icc:g}, pairing {design.pairing:g}: {design.trials:,} trials"
+        f"correlation {design.icc:.4g}, pairing {design.pairing:g}: {design.trials:,} trials"
     )
     yield f"power {percent(plan.power)} by formula, {rate(plan.simulated)} by simulation ({plan.simulated.method})"
     if not plan.agrees:
         yield "formula and simulation disagree: rates are too near 0 or 1 for the formula; rely on the simulation"
+    if plan.cautious_power is not None and plan.icc is not None and plan.icc.high is not None:
+        yield (
+            f"power {percent(plan.cautious_power)} if the correlation is {plan.icc.high:.2f}, the upper end of its interval in the "
+            "earlier runs; --icc plans with it"
+        )
     yield f"design effect of repeats: {plan.design_effect:.2f}"
     effect = plan.detectable_effect
     yield (

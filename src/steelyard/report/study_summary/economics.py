@@ -77,6 +77,9 @@ def _mean(values: Sequence[float | None], records: Sequence[TrialRecord]) -> Est
         why = "one contract gives no interval"
         return Estimate(mean, None, None, "mean", len(pairs), count, why=why)
     squares = math.fsum((math.fsum(each) - mean * len(each)) ** 2 for each in groups.values())
+    if squares <= 1e-18 * max(1.0, mean**2):
+        why = "all contracts have the same mean, which says nothing about others"
+        return Estimate(mean, None, None, "mean", len(pairs), count, why=why)
     error = math.sqrt(count / (count - 1) * squares) / len(pairs)
     half = float(special.stdtrit(count - 1, 0.975)) * error
     return Estimate(

@@ -23,9 +23,8 @@ def comparison_sentence(  # noqa: PLR0913  # each part of the sentence
 ) -> str:
     """`B solves more than A: +9 points [2, 16], 40 contracts, 3 repeats; 4 undecided trials would not change this`."""
     if difference.value is None:
-        return f"cannot tell: {difference.why}" + (
-            f"; {undecided} trials have no decision" if undecided else ""
-        )
+        without = f"; {_count(undecided, 'trial')} without a decision" if undecided else ""
+        return f"cannot tell {second} from {first}: {difference.why}{without}"
     size = f"{points(difference)}, {_count(len(pairs), 'contract')}, {_repeats(pairs)}"
     found = conclusion(difference)
     if found == "better":
@@ -44,7 +43,7 @@ def points(difference: Estimate) -> str:
     if difference.value is None:
         return "unknown"
     if difference.low is None or difference.high is None:
-        return f"{100 * difference.value:+.0f} points [no interval]"
+        return f"{_signed(100 * difference.value)} points [no interval]"
     low, high = (_whole(100 * end) for end in (difference.low, difference.high))
     level = (
         ""
@@ -53,7 +52,12 @@ def points(difference: Estimate) -> str:
     )
     if difference.method.startswith("anytime"):
         level = " (valid at every look)"
-    return f"{100 * difference.value:+.0f} points [{low}, {high}]{level}"
+    return f"{_signed(100 * difference.value)} points [{low}, {high}]{level}"
+
+
+def _signed(value: float) -> str:
+    text = f"{value:+.0f}"
+    return "+0" if text == "-0" else text
 
 
 def _whole(value: float) -> str:

@@ -118,7 +118,8 @@ def _refuse_peeking(results: ResultSet) -> None:
     try:
         results.refuse_peeking(len(trials_of(results).records))
     except PeekingRefused as refused:
-        raise OperatorFault(f"{results.source}: {refused}") from None
+        how = f"\n{results.plan_note}" if "the study is held" in results.plan_note else ""
+        raise OperatorFault(f"{results.source}: {refused}{how}") from None
 
 
 def _compare(
@@ -197,9 +198,12 @@ def gate_of(results: TwoAgents, margin: float | None) -> Gate:
         # Without variation the interval itself decides.
         low = comparison.difference.low
         held = low is not None and low > -margin
-        return Gate(
-            not held, f"{shown} is {'excluded' if held else 'not excluded: ' + test.why}", margin, test
+        reached = (
+            "its interval has no lower end"
+            if low is None
+            else f"the interval begins at {100 * low:+.0f} points"
         )
+        return Gate(not held, f"{shown} is {'' if held else 'not '}excluded: {reached}", margin, test)
     held = test.holds(LEVEL)
     return Gate(not held, f"{shown} is {'' if held else 'not '}excluded (p = {test.p:.3f})", margin, test)
 

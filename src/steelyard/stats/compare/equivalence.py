@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scipy import special
-
 from steelyard.stats.compare.pairs import Pair
+from steelyard.stats.skewed_mean import chance_above
 
 
 class MarginTest(NamedTuple):
@@ -26,7 +25,10 @@ class MarginTest(NamedTuple):
 
 
 def equivalence(pairs: Sequence[Pair], margin: float) -> MarginTest:
-    """Two one-sided t-tests (Schuirmann 1987): |D| < margin if both D > -margin and D < margin hold; p is the larger one."""
+    """Two one-sided t-tests (Schuirmann 1987): |D| < margin if both D > -margin and D < margin hold; p is the larger one.
+
+    They are those of the interval of `paired_difference`: p is 5% where its 90% interval ends at the margin.
+    """
     above, below = _one_sided(pairs, margin)
     method = "TOST, paired t over contracts"
     if above is None or below is None:
@@ -56,9 +58,4 @@ def _one_sided(pairs: Sequence[Pair], margin: float) -> tuple[float | None, floa
     squares = math.fsum((one - mean) ** 2 for one in differences)
     if squares <= 1e-24:
         return None, None
-    error = math.sqrt(squares / (contracts - 1) / contracts)
-    degrees = contracts - 1
-    return (
-        float(special.stdtr(degrees, -(mean + margin) / error)),
-        float(special.stdtr(degrees, (mean - margin) / error)),
-    )
+    return chance_above(differences, -margin), 1 - chance_above(differences, margin)

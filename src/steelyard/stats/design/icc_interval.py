@@ -20,6 +20,11 @@ from scipy import special
 Floats = npt.NDArray[np.float64]
 
 DRAWS = 2000  # studies for each candidate
+FEWEST_DRAWS, MANY_REPEATS = (
+    200,
+    100,
+)  # with more repeats of a contract fewer studies are drawn: time grows with both
+_BLOCK = 4_000_000  # logarithms at once
 SEED = 20260307
 LEAST = 3  # successes, and failures: fewer show nothing about how alike repeats are
 LARGEST = 0.995  # candidate; beyond it the interval reaches 1
@@ -47,6 +52,7 @@ def likelihood_ratio_ends(
     observed = size_groups(successes, trials)
     rate = sum(successes) / sum(trials)
     statistics = likelihood_ratios(observed)[0]
+    draws = min(draws, max(FEWEST_DRAWS, draws * MANY_REPEATS // max(trials)))
     tested: dict[int, float] = {}
 
     def excess(at: int) -> float:
@@ -119,13 +125,17 @@ def likelihood_ratios(groups: Sequence[SizeGroup]) -> Floats:
     successes, B_j more than j failures.
     """
     won, total = _totals(groups)
-    chance, found = (won / total)[:, None, None], np.zeros((len(won), len(CANDIDATES)))
+    rates, found = won / total, np.zeros((len(won), len(CANDIDATES)))
     for group in groups:
         steps = np.arange(group.trials) * (CANDIDATES / (1 - CANDIDATES))[:, None]
         good = group.tables[:, :0:-1].cumsum(axis=1)[:, ::-1]
         bad = group.tables[:, :-1].cumsum(axis=1)[:, ::-1]
-        found += np.einsum("sj,srj->sr", good, np.log(chance + steps))
-        found += np.einsum("sj,srj->sr", bad, np.log(1 - chance + steps))
+        block = max(1, _BLOCK // steps.size)
+        for start in range(0, len(won), block):
+            rows = slice(start, start + block)
+            chance = rates[rows, None, None]
+            found[rows] += np.einsum("sj,srj->sr", good[rows], np.log(chance + steps))
+            found[rows] += np.einsum("sj,srj->sr", bad[rows], np.log(1 - chance + steps))
         found -= group.contracts * np.log1p(steps).sum(axis=1)
     ratios: Floats = 2 * (found.max(axis=1, keepdims=True) - found)
     return ratios

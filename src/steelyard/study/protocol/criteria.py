@@ -155,14 +155,16 @@ def _power(progress: Progress) -> Criterion:
             "power_adequate", True, "not applicable: fewer than two agents or contracts are compared"
         )
     agents = agents_under_test(plan)
-    rates = [rate for agent in agents if (rate := _rate(progress, agent)) is not None]
-    rate = min(rates, key=lambda rate: abs(rate - UNKNOWN_RATE), default=UNKNOWN_RATE)
+    found = [one for agent in agents if (one := _decided(progress, agent)).trials]
+    nearest = min(found, key=lambda one: abs(one.successes / one.trials - UNKNOWN_RATE), default=None)
+    rate = UNKNOWN_RATE if nearest is None else nearest.successes / nearest.trials
     icc, wanted = _icc(progress, agents), plan.stages.tolerance.power
     chance = planned_power(plan, rate, icc)
     contracts = sum(one.stratum != HONEYPOT for one in plan.contracts)
     why = (
         f"power {chance:.2f} to detect {plan.minimum_effect:g} with {contracts} contracts and {plan.repeats} repeats, "
-        f"at a rate of {rate:.2f} and a correlation of {icc:.2f}"
+        f"at a rate of {rate:.2f} ({'assumed' if nearest is None else f'{nearest.successes} of {nearest.trials} trials'}) "
+        f"and a correlation of {icc:.2f}"
     )
     return Criterion("power_adequate", chance >= wanted, why, chance, wanted)
 
@@ -176,10 +178,10 @@ def _icc(progress: Progress, agents: list[str]) -> float:
     return CAUTIOUS_ICC if value is None else min(1.0, value)
 
 
-def _rate(progress: Progress, agent: str) -> float | None:
+def _decided(progress: Progress, agent: str) -> Cluster:
+    """Successes and trials of an agent on all contracts."""
     clusters = outcomes_by_contract(progress, agent).values()
-    trials = sum(one.trials for one in clusters)
-    return sum(one.successes for one in clusters) / trials if trials else None
+    return Cluster(sum(one.successes for one in clusters), sum(one.trials for one in clusters))
 
 
 def _plan_complete(progress: Progress) -> Iterator[Criterion]:

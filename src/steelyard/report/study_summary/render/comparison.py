@@ -54,7 +54,7 @@ def _warnings(found: TwoAgents) -> Iterator[Text]:
         yield Text(ANYWAY, "bold yellow")
         yield from (Text(f"  {one_line(text, 300)}", "yellow") for text in unlike(found.comparison))
     for why in found.provisional:
-        yield Text(f"PROVISIONAL: {one_line(why, 300)}", "bold yellow")
+        yield Text(f"PROVISIONAL: {one_line(why, 700)}", "bold yellow")
     if found.unchecked:
         yield Text(
             f"conditions of {found.unchecked} runs are not known: their folders are not on this machine",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from steelyard.report.plain import one_line
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.render.tables import Section, sections
-from steelyard.report.study_summary.render.words import counted, rate
+from steelyard.report.study_summary.render.words import count, counted, rate
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
@@ -16,7 +16,10 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
 def study_markdown(summary: StudySummary) -> str:
     study = summary.study
     title = f"study {study['name']} ({study['digest'][:12]})" if study else summary.source
-    size = f"{summary.trials} trials ({summary.runs} runs), {summary.contracts} contracts, {len(summary.agents)} agents"
+    size = (
+        f"{count(summary.trials, 'trial')} ({count(summary.runs, 'run')}), {count(summary.contracts, 'contract')}, "
+        f"{count(len(summary.agents), 'agent')}"
+    )
     parts = [
         f"# {escaped(title)}\n",
         f"{size}; 95% intervals, contracts are the clusters.\n",

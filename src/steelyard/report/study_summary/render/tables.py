@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, StudySummary
 from steelyard.report.study_summary.render.words import (
+    count,
     counted,
     dollars,
     mean_count,
@@ -96,7 +97,7 @@ def _undecided(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
         (
             one.agent,
             f"{one.bounds.undecided} of {one.bounds.trials}",
-            f"{percent(one.bounds.worst.value)} to {percent(one.bounds.best.value)}",
+            f"{rate(one.bounds.worst)} to {rate(one.bounds.best)}",
             rate(one.imputed),
         )
         for one in agents
@@ -112,7 +113,13 @@ def _undecided(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
 
 def _pass_k(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     rows = tuple(
-        (one.agent, str(each.k), rate(each.at_least_one), rate(each.all_of_them))
+        (
+            one.agent,
+            str(each.k),
+            rate(each.at_least_one),
+            rate(each.all_of_them),
+            f"{each.at_least_one.clusters} of {one.success.clusters}",
+        )
         for one in agents
         for each in one.pass_k
         if each.k > 1
@@ -120,7 +127,7 @@ def _pass_k(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     if rows:
         yield Section(
             "Repeats: the chance that at least one of k trials succeeds, and that all do",
-            ("agent", "k", "pass@k", "pass^k"),
+            ("agent", "k", "pass@k", "pass^k", "contracts with k decided trials"),
             rows,
         )
 
@@ -138,7 +145,10 @@ def _strata(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
 
 
 def _versions(summary: StudySummary) -> Iterator[Section]:
-    rows = tuple((one.contract, one.version, one.agent, rate(one.success)) for one in summary.version_rates)
+    rows = tuple(
+        (one.contract, one.version, one.agent, f"{rate(one.success)} of {one.success.n} trials")
+        for one in summary.version_rates
+    )
     if rows:
         title = (
             "Contracts with several versions: each version apart; elsewhere they count as several contracts"
@@ -153,7 +163,7 @@ def _gates(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     rows = []
     for one in agents:
         found = {gate.name: counted(gate) for gate in one.gates}
-        quality = rate(one.quality) if one.quality.is_known else "-"
+        quality = f"{rate(one.quality)} of {one.quality.n} trials" if one.quality.is_known else "-"
         rows.append((one.agent, *(found.get(name, "-") for name in names), quality))
     title = "Gates passed (of scorable trials), and quality over trials that pass all gates"
     yield Section(title, ("agent", *names, "quality"), tuple(rows))
@@ -240,7 +250,10 @@ def _pareto(summary: StudySummary) -> Iterator[Section]:
         for one in front.points
     )
     columns = ("agent", "cost of a trial", "success", "on the front", "share of resamples on it")
-    lines = (f"over {front.contracts} shared contracts; {front.method}", *([front.why] if front.why else ()))
+    lines = (
+        f"over {count(front.contracts, 'shared contract')}; {front.method}",
+        *([front.why] if front.why else ()),
+    )
     yield Section("Cost against success: agents that no other agent beats in both", columns, rows, lines)
 
 

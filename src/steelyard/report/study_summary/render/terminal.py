@@ -12,6 +12,7 @@ from steelyard.report.rows import Rows
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.render.bars import Leaderboard
 from steelyard.report.study_summary.render.tables import Section, sections
+from steelyard.report.study_summary.render.words import count
 
 
 def print_study(console: Console, summary: StudySummary) -> None:
@@ -34,12 +35,12 @@ def head(summary: StudySummary) -> Iterator[Text]:
     )
     yield Text(name, "bold")
     yield Text(
-        f"{summary.trials} trials ({summary.runs} runs), {summary.contracts} contracts, "
-        f"{len(summary.agents)} agents; 95% intervals, contracts are the clusters",
+        f"{count(summary.trials, 'trial')} ({count(summary.runs, 'run')}), {count(summary.contracts, 'contract')}, "
+        f"{count(len(summary.agents), 'agent')}; 95% intervals, contracts are the clusters",
         "dim",
     )
     for why in summary.provisional:
-        yield Text(f"PROVISIONAL: {one_line(why, 300)}", "bold yellow")
+        yield Text(f"PROVISIONAL: {one_line(why, 700)}", "bold yellow")
 
 
 def print_section(console: Console, section: Section) -> None:

@@ -26,6 +26,11 @@ def rate(estimate: Estimate) -> str:
     return f"{percent(estimate.value)} [{percent(estimate.low)}, {percent(estimate.high)}]"
 
 
+def count(number: int, noun: str) -> str:
+    """`1 contract`, `12 contracts`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def counted(one: Counted) -> str:
     """`3 of 40`."""
     return f"{one.count} of {one.of}"
