@@ -28,9 +28,11 @@ for _ in range(int(sys.argv[2])):
 def test_folders_deeper_than_the_import_allows_are_not_watched(tmp_path: Path) -> None:
     for name in ("workspace", "baseline"):
         (tmp_path / name).mkdir()
-    opened = [os.open(tmp_path / name, os.O_RDONLY | os.O_DIRECTORY) for name in ("workspace", "baseline")]
+    workspace, baseline = (
+        os.open(tmp_path / name, os.O_RDONLY | os.O_DIRECTORY) for name in ("workspace", "baseline")
+    )
     events = EventLog(tmp_path / "events.jsonl")
-    watch = WorkspaceWatch(CapturedTree(*opened), events, Blobs(tmp_path / "blobs"))
+    watch = WorkspaceWatch(CapturedTree(workspace, baseline), events, Blobs(tmp_path / "blobs"))
     subprocess.run(
         [sys.executable, "-c", DIGGING, str(tmp_path / "workspace"), str(2 * MOST_DEPTH)], check=True
     )
