@@ -84,6 +84,40 @@ def test_a_refused_write_is_seen_with_its_whole_path() -> None:
     assert [path for _, path in seen(stage, "open")] == ["/etc/passwd", "/etc/hosts"]
 
 
+def test_a_refused_change_of_a_folder_is_seen() -> None:
+    """Only what the kernel refuses: a folder that is there already and a file that is missing are no attempts."""
+    script = (
+        "cd /usr; mkdir own; mkdir -p /usr/bin; rm -f lib/missing; mkdir /tmp/own; rmdir /tmp/own; rm -f bin/true; "
+        "mv /usr/bin/false /tmp/false; echo x > /tmp/a; mv /tmp/a /tmp/b; mv -T /tmp/b /usr/bin/../b; rm /tmp/b"
+    )
+    with Stage() as stage:
+        stage.sh(f"({script}) 2>/dev/null")
+    changed = {path for call, path in seen(stage, "open") if not call.startswith(("open", "creat"))}
+    assert changed == {"/usr/own", "/usr/bin/true", "/usr/bin/false", "/usr/b"}
+
+
+def test_an_open_for_writing_by_openat2_is_seen() -> None:
+    code = TRY + (
+        "for path, flags in ((b'/etc/hosts', os.O_RDONLY), (b'/etc/passwd', os.O_WRONLY), (b'/tmp/new', os.O_RDWR | os.O_CREAT)):\n"
+        "    how = (ctypes.c_uint64 * 3)(flags, 0o600 if flags & os.O_CREAT else 0, 0)\n"
+        "    libc.syscall(437, -100, path, ctypes.byref(how), 24)\n"
+    )
+    with Stage() as stage:
+        stage.python(code)
+    assert ("openat2", "/etc/passwd") in seen(stage, "open")
+    assert "/etc/hosts" not in {path for _, path in seen(stage, "open")}
+
+
+def test_a_message_to_another_machine_is_seen() -> None:
+    code = LIBC + (
+        "one = socket.socket(2, 2)\ntry: one.sendmsg([b'x'], [], 0, ('198.18.0.8', 53))\nexcept OSError: pass\n"
+        "a, b = socket.socketpair(); a.sendmsg([b'x']); print(b.recv(1))\n"
+    )
+    with Stage() as stage:
+        assert stage.python(code).stdout.text == "b'x'\n"
+    assert seen(stage, "connect") == [("sendmsg", "198.18.0.8:53")]
+
+
 def test_a_file_that_may_not_be_executed_is_seen() -> None:
     with Stage() as stage:
         stage.sh("cp /bin/true /tmp/plain; chmod 600 /tmp/plain; /tmp/plain; /bin/true")

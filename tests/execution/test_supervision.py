@@ -334,7 +334,7 @@ def test_what_the_kernel_refuses_changes_no_verdict_by_default(run: Run) -> None
     assert totals.payload["reported"] == sum(totals.payload["counts"].values()) == 2
     seen = record.evidence.manifest["environment"]["kernel_evidence"]
     assert seen == {
-        "seen": ["denied_calls", "connects", "denied_execs", "denied_write_opens"],
+        "seen": ["denied_calls", "connects", "denied_execs", "denied_write_opens", "denied_changes"],
         "why": None,
     }
     assert list(record_breaks(record.evidence.folder)) == []

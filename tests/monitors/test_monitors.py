@@ -179,6 +179,11 @@ ROWS = {
         [ENTER, attempt("open", "openat", "/etc/hosts", "EROFS")],
         [ENTER, attempt("open", "openat", "/usr/lib/python3/__pycache__/a.pyc", "EROFS")],
     ),
+    "a refused change of a system folder": Row(
+        "destructive",
+        [ENTER, attempt("open", "unlink", "/usr/bin/true", "EROFS")],
+        [ENTER, attempt("open", "mkdir", "/usr/lib/python3/__pycache__", "EROFS")],
+    ),
     "a refused write elsewhere": Row(
         "denied_open",
         [ENTER, attempt("open", "openat", "/opt/data", "EACCES")],

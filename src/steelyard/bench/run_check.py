@@ -28,7 +28,7 @@ from steelyard.bench.transfer.hidden_files import hidden_files
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.shell_scripts import read_only_scripts
 from steelyard.bench.verifier import reward_files, run_verifier
-from steelyard.bench.whose_fault import blamed
+from steelyard.bench.whose_fault import blamed, on_trusted_tree
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
 from steelyard.deferred.data_class import dataclass
@@ -248,7 +248,7 @@ class Bench:
         cleared = path_hijacks.without_path_hijacks(
             self.environment, self._path_variable(spec), overlays, self._ask
         )
-        (finished, verified), exit_stats = self._on_the_change(
+        ran, exit_stats = self._on_the_change(
             cleared.overlays,
             lambda sandbox: run_verifier.run_verifier(
                 sandbox, contract, spec, {**git_environment(self.environment), **self.env}
@@ -257,7 +257,8 @@ class Bench:
             extra_mounts=run_verifier.verifier_mounts(contract, spec, published),
             user=str(spec.user or ""),
         )
-        end = CommandEnd(finished, exit_stats)
+        verified = self._without_forged_reward(entry, spec, ran)
+        end = CommandEnd(ran.finished, exit_stats)
         judged = _ended_badly(end, spec.timeout_s) or _judge_reward(verified, entry.pass_threshold)
         outcome = self._outcome(entry, spec, end, judged, start)
         return replace(
@@ -267,6 +268,19 @@ class Bench:
             score=verified.reward if judged[0] != "error" else None,
             verified=verified,
         )
+
+    def _without_forged_reward(
+        self, entry: GraderEntry, spec: VerifierSpec, ran: run_verifier.VerifierRan
+    ) -> reward_files.RewardFiles:
+        """What was verified, without the reward if the verifier writes another file on the trusted tree."""
+        verified = ran.verified
+        if self.is_trusted or not run_verifier.is_unnamed(self.environment.contract, spec, ran.found):
+            return verified
+        there = on_trusted_tree(self.environment, partial(self._on_trusted, entry, spec)).verified
+        if there is not None and there.completed and (there.rewards is None) == (verified.rewards is None):
+            return verified
+        why = f"the verifier does not name {ran.found[0]}, so the verifier may not have written it"
+        return reward_files.RewardFiles(completed=False, reward=None, errors=(why,))
 
     def _path_variable(self, spec: VerifierSpec) -> str:
         return self.environment.path_variable({**self.environment.contract.spec.environment.env, **spec.env})

@@ -57,6 +57,12 @@ def blamed(
     return replace(outcome, outcome="fail", why=why, runs=("fail",), score=0.0)
 
 
+def on_trusted_tree(environment: Environment, run_on: RunOn) -> Outcome:
+    """The check on the trusted tree, with all of its time."""
+    with environment.cache.temporary() as scratch:
+        return run_on(_trusted_tree(environment, scratch).overlays, 1.0)
+
+
 def _trusted_tree(environment: Environment, scratch: Path) -> TrustedTree:
     contract = environment.contract
     answer = contract.spec.answer_path

@@ -71,4 +71,4 @@ def _class_of_path(path: str) -> RuleClass | None:
         return "secret_access"
     if path.startswith(_STARTS_LATER):
         return "persistence"
-    return "destructive" if path.startswith(_SYSTEM) and "/__pycache__/" not in path else None
+    return "destructive" if path.startswith(_SYSTEM) and "/__pycache__/" not in f"{path}/" else None

@@ -125,10 +125,21 @@ X86_64 = Table(
         "open": 2,
         "connect": 42,
         "sendto": 44,
+        "sendmsg": 46,
         "execve": 59,
+        "rename": 82,
+        "mkdir": 83,
+        "rmdir": 84,
         "creat": 85,
+        "unlink": 87,
         "openat": 257,
+        "mkdirat": 258,
+        "unlinkat": 263,
+        "renameat": 264,
+        "sendmmsg": 307,
+        "renameat2": 316,
         "execveat": 322,
+        "openat2": 437,
     },
 )
 
@@ -175,7 +186,20 @@ AARCH64 = Table(
         "kexec_file_load": 294,
         **_SINCE_5,
     },
-    watched={"openat": 56, "connect": 203, "sendto": 206, "execve": 221, "execveat": 281},
+    watched={
+        "mkdirat": 34,
+        "unlinkat": 35,
+        "renameat": 38,
+        "openat": 56,
+        "connect": 203,
+        "sendto": 206,
+        "sendmsg": 211,
+        "execve": 221,
+        "sendmmsg": 269,
+        "renameat2": 276,
+        "execveat": 281,
+        "openat2": 437,
+    },
 )
 
 TABLES = {"x86_64": X86_64, "aarch64": AARCH64}
@@ -257,7 +281,26 @@ class Watching(NamedTuple):
 
 
 # How init shows a call: the numbers of its enum.
-_SHOWN = {"connect": 1, "sendto": 2, "execve": 3, "execveat": 4, "open": 5, "openat": 6, "creat": 7}
+_SHOWN = {
+    "connect": 1,
+    "sendto": 2,
+    "execve": 3,
+    "execveat": 4,
+    "open": 5,
+    "openat": 6,
+    "creat": 7,
+    "openat2": 8,
+    "sendmsg": 9,
+    "sendmmsg": 9,
+    "mkdir": 10,
+    "mkdirat": 11,
+    "unlink": 12,
+    "rmdir": 12,
+    "unlinkat": 13,
+    "rename": 14,
+    "renameat": 15,
+    "renameat2": 15,
+}
 
 
 def watching_for(table: Table) -> Watching:

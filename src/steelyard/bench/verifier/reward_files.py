@@ -24,7 +24,7 @@ from steelyard.deferred.data_class import dataclass
 MAX_ARTIFACT_BYTES = 1 << 20
 MAX_DEPTH = 64
 MAX_TAGS = 100
-LOCKED = b"\0locked"  # instead of a file's content: the right to write the file had been removed
+LOCKED = b"\0locked"  # instead of a file's content: it cannot be written, or something else is in its place
 UNREAD = b"\0unread"  # likewise: there is one, and it could not be read
 MAX_TEXT = 500
 MOST_REWARD = 1 << 53  # what every reader of JSON takes as it is
@@ -105,7 +105,9 @@ def _rewards(found: Artifacts) -> dict[str, float] | None:
 
 def _reward(found: Artifacts) -> float:
     if LOCKED in (found.reward_json, found.reward_txt):
-        raise _UnusableError("the reward file is not writable, so the verifier may not have written it")
+        raise _UnusableError(
+            "the reward is no file that the verifier can write, so the verifier may not have written it"
+        )
     if UNREAD in (found.reward_json, found.reward_txt):
         raise _UnusableError(
             "the reward could not be read: no permission, or neither `head` nor `cat` in /usr/bin:/bin"

@@ -35,10 +35,11 @@ TESTS, LOGS, TOOLS = "/tests", "/logs", "/opt/steelyard"
 RUBRIC = Path(__file__).parents[2] / "rubric.py"
 READ_S = 20.0
 OWN_PATH = "/usr/bin:/bin"
-# A link or a folder instead of a file says nothing, and neither does a device. What the script could not write
-# over, it did not write. An image may lack `head`; then the reader's own bound is the only one.
+REWARD_TXT = "reward.txt"
+# What the script could not write over, it did not write: a link, a folder or a device in the place of a file, or a file without the
+# right to write it. An image may lack `head`; then the reader's own bound is the only one.
 _READ = (
-    'kill -KILL -1 2>/dev/null; [ -f "$1" ] && [ ! -L "$1" ] || exit 3; '
+    'kill -KILL -1 2>/dev/null; [ -e "$1" ] || [ -L "$1" ] || exit 3; [ -f "$1" ] && [ ! -L "$1" ] || exit 4; '
     '[ -w "$1" ] && [ -w "${1%/*}" ] || exit 4; '
     'command -v head >/dev/null 2>&1 && exec head -c "$2" -- "$1"; exec cat -- "$1"'
 )
@@ -48,6 +49,7 @@ _ABSENT, _LOCKED = 3, 4
 class VerifierRan(NamedTuple):
     finished: CommandResult
     verified: RewardFiles
+    found: tuple[str, ...] = ()  # names of the reward files
 
 
 def verifier_mounts(
@@ -69,6 +71,24 @@ def verifier_argv(contract: Contract, spec: VerifierSpec) -> tuple[str, ...]:
     if file.mode == "755" and _is_program(file.path):
         return (path,)
     return ("python3", path) if path.endswith(".py") else ("bash", path)
+
+
+def is_unnamed(contract: Contract, spec: VerifierSpec, found: tuple[str, ...]) -> bool:
+    """Whether the one reward file that was found is not the one that the verifier's files name.
+
+    Code under test can keep the verifier from writing its file, and write the other one.
+    """
+    if len(found) != 1:
+        return False
+    paths = [file.path for file in contract.files_beside(spec.script).values() if file.mode != "link"]
+    texts = [path.read_bytes() for path in paths if path.stat().st_size <= MAX_ARTIFACT_BYTES]
+    by_name = {PurePosixPath(spec.reward_path).name: (b"rubric",), REWARD_TXT: ()}
+    named = [
+        name
+        for name, others in by_name.items()
+        if any(word in text for text in texts for word in (name.encode(), *others))
+    ]
+    return len(named) == 1 and named[0] != found[0]
 
 
 def _is_program(path: Path) -> bool:
@@ -98,15 +118,15 @@ def run_verifier(
         why = f"the verifier was killed by signal {finished.signal}"
         return VerifierRan(finished, RewardFiles(completed=False, reward=None, errors=(why,)))
     folder = PurePosixPath(spec.reward_path).parent
-    verified = read_artifacts(
-        Artifacts(
-            reward_json=_read(sandbox, spec.reward_path),
-            reward_txt=_read(sandbox, str(folder / "reward.txt")),
-            details=_read(sandbox, spec.details_path),
-            errors=_read(sandbox, str(folder / "errors.json")),
-        )
+    artifacts = Artifacts(
+        reward_json=_read(sandbox, spec.reward_path),
+        reward_txt=_read(sandbox, str(folder / REWARD_TXT)),
+        details=_read(sandbox, spec.details_path),
+        errors=_read(sandbox, str(folder / "errors.json")),
     )
-    return VerifierRan(finished, verified)
+    found = {PurePosixPath(spec.reward_path).name: artifacts.reward_json, REWARD_TXT: artifacts.reward_txt}
+    present = tuple(name for name, content in found.items() if content is not None)
+    return VerifierRan(finished, read_artifacts(artifacts), present)
 
 
 def _read(sandbox: Sandbox, path: str) -> bytes | None:

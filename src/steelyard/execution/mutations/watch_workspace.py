@@ -24,6 +24,7 @@ from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import InfraFault
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.evidence.change.change import ChangeEntry
+from steelyard.evidence.change.import_limits import Caps
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.events import EventLog
@@ -49,6 +50,7 @@ SPACING_S = 0.5  # between two events of one path
 MOST_PENDING = 50_000  # paths
 MOST_WATCHES = 16_000  # directories
 MOST_NAMES = 20_000  # of one directory
+MOST_DEPTH = Caps().depth  # deeper trees are not imported, and each level takes as long as the way to it
 _BATCH = 256  # paths between two looks at the queue
 _NICE = 10  # the agent's processes go first
 _FEW_WATCHES = 2000
@@ -214,6 +216,9 @@ class WorkspaceWatch:
     def _is_skipped(self, path: str) -> bool:
         name = path.rpartition("/")[2]
         if (self._skips_git and name == _GIT) or path in self._mounted:
+            return True
+        if path.count("/") > MOST_DEPTH:
+            self.missed += 1
             return True
         if self._generated(path):
             self.ignored += 1

@@ -20,17 +20,29 @@ from steelyard.deferred.named_tuple import NamedTuple
 
 Kind = Literal["call", "connect", "exec", "open"]
 # What a watched sandbox reports; the manifest names them.
-SEEN = ("denied_calls", "connects", "denied_execs", "denied_write_opens")
+SEEN = ("denied_calls", "connects", "denied_execs", "denied_write_opens", "denied_changes")
 _HEAD = struct.Struct("<IIII16s")
 _UNREAD = 0xFFFFFFFF
 _KINDS: Mapping[str, Kind] = {
     "connect": "connect",
     "sendto": "connect",
+    "sendmsg": "connect",
+    "sendmmsg": "connect",
     "execve": "exec",
     "execveat": "exec",
     "open": "open",
     "openat": "open",
+    "openat2": "open",
     "creat": "open",
+    # Changes of a folder are writes, too.
+    "mkdir": "open",
+    "mkdirat": "open",
+    "rmdir": "open",
+    "unlink": "open",
+    "unlinkat": "open",
+    "rename": "open",
+    "renameat": "open",
+    "renameat2": "open",
 }
 
 

@@ -896,7 +896,7 @@ static bool end_expired(void) {
 /* ---- watched system calls ---- */
 
 /* How a call is shown, beside its number. */
-enum { PLAIN, ADDRESS_1, ADDRESS_4, EXEC_0, EXEC_1, OPEN_0, OPEN_1, CREATE_0 };
+enum { PLAIN, ADDRESS_1, ADDRESS_4, EXEC_0, EXEC_1, OPEN_0, OPEN_1, CREATE_0, OPEN2_1, MESSAGE_1, MAKE_0, MAKE_1, REMOVE_0, REMOVE_1, MOVE_0, MOVE_1 };
 
 /* One row of the controller's table. A call without a row is refused with EPERM. */
 struct watched {
@@ -1009,13 +1009,21 @@ static bool is_nearby(const struct attempt *attempt) {
 }
 
 /* A connection or a message to another machine. */
-static bool look_at_address(const struct seccomp_notif *call, int at, struct attempt *attempt) {
-    uint64_t size = call->data.args[at + 1];
+static bool look_at_address(const struct seccomp_notif *call, uint64_t address, uint64_t size, struct attempt *attempt) {
     if (size < sizeof(sa_family_t)) return false;
     if (size > sizeof(struct sockaddr_in6)) size = sizeof(struct sockaddr_in6);
-    ssize_t got = read_caller((pid_t)call->pid, call->data.args[at], attempt->detail, size);
+    ssize_t got = read_caller((pid_t)call->pid, address, attempt->detail, size);
     attempt->length = got < 0 ? UINT32_MAX : (uint32_t)got;
     return got < 0 ? hides_memory((pid_t)call->pid) : !is_nearby(attempt);
+}
+
+/* Of several messages the first. */
+static bool look_at_message(const struct seccomp_notif *call, struct attempt *attempt) {
+    struct { uint64_t name; uint32_t size; } head; /* the beginning of struct msghdr, and of struct mmsghdr */
+    if (read_caller((pid_t)call->pid, call->data.args[1], &head, sizeof head) == (ssize_t)sizeof head)
+        return head.name && look_at_address(call, head.name, head.size, attempt);
+    attempt->length = UINT32_MAX;
+    return hides_memory((pid_t)call->pid);
 }
 
 /* A path that begins at a folder of the caller is shown from the root on. */
@@ -1037,7 +1045,7 @@ static void show_path(char *resolved, const char *path, struct attempt *attempt)
 static bool look_at_path(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
     static char path[4096], resolved[4096 + 64];
     const __u64 *args = call->data.args;
-    bool second = shown == EXEC_1 || shown == OPEN_1, is_exec = shown == EXEC_0 || shown == EXEC_1;
+    bool second = shown == EXEC_1 || shown == OPEN_1 || shown == OPEN2_1, is_exec = shown == EXEC_0 || shown == EXEC_1;
     if (!read_path((pid_t)call->pid, args[second ? 1 : 0], path, sizeof path)) {
         attempt->length = UINT32_MAX;
         return !is_exec && hides_memory((pid_t)call->pid); /* the child that init itself is starting has init's memory */
@@ -1045,10 +1053,49 @@ static bool look_at_path(const struct seccomp_notif *call, uint32_t shown, struc
     if (!path[0]) return false;
     resolve((pid_t)call->pid, second ? (int)args[0] : AT_FDCWD, path, resolved, sizeof resolved);
     uint64_t flags = shown == CREATE_0 ? O_CREAT : args[second ? 2 : 1];
+    if (shown == OPEN2_1 && (read_caller((pid_t)call->pid, args[2], &flags, sizeof flags) < 0 || !(flags & O_ACCMODE))) return false;
     attempt->error = is_exec ? exec_error(resolved) : open_error(resolved, flags);
     if (attempt->error == 0) return false;
     show_path(resolved, path, attempt);
     return true;
+}
+
+/* What the kernel is about to say to a change of the folder that a path is in; only refusals count. */
+static uint32_t change_error(const char *path, bool makes, bool removes) {
+    static char parent[4096 + 64];
+    struct stat found;
+    bool exists = lstat(path, &found) == 0;
+    if ((makes && exists) || (removes && !exists)) return 0; /* it fails for another reason */
+    snprintf(parent, sizeof parent, "%s", path);
+    size_t length = strlen(parent);
+    while (length > 1 && parent[length - 1] == '/') parent[--length] = 0;
+    char *slash = strrchr(parent, '/');
+    if (!slash) return 0;
+    slash[1] = 0;
+    if (faccessat(AT_FDCWD, parent, W_OK, AT_EACCESS) == 0) return 0;
+    return errno == EACCES || errno == EROFS || errno == EPERM ? (uint32_t)errno : 0;
+}
+
+/* Folders made, names removed and moved: of a move, where it comes from and where it leads. */
+static bool look_at_change(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
+    static char path[4096], resolved[4096 + 64];
+    const __u64 *args = call->data.args;
+    bool moves = shown == MOVE_0 || shown == MOVE_1, makes = shown == MAKE_0 || shown == MAKE_1;
+    bool has_folders = shown == MAKE_1 || shown == REMOVE_1 || shown == MOVE_1;
+    for (int i = 0; i < 1 + moves; i++) {
+        int at = has_folders ? 2 * i + 1 : i;
+        if (!read_path((pid_t)call->pid, args[at], path, sizeof path)) {
+            attempt->length = UINT32_MAX;
+            return hides_memory((pid_t)call->pid);
+        }
+        if (!path[0]) return false;
+        resolve((pid_t)call->pid, has_folders ? (int)args[at - 1] : AT_FDCWD, path, resolved, sizeof resolved);
+        attempt->error = change_error(resolved, makes, !makes && i == 0);
+        if (attempt->error == 0) continue;
+        show_path(resolved, path, attempt);
+        return true;
+    }
+    return false;
 }
 
 static uint64_t digest_of(const struct attempt *attempt) {
@@ -1071,9 +1118,11 @@ static void report(const struct attempt *attempt) {
 
 static bool is_worth_reporting(const struct seccomp_notif *call, const struct watched *row, struct attempt *attempt) {
     switch (row->shown) {
-        case ADDRESS_1: return look_at_address(call, 1, attempt);
-        case ADDRESS_4: return look_at_address(call, 4, attempt);
+        case ADDRESS_1: return look_at_address(call, call->data.args[1], call->data.args[2], attempt);
+        case ADDRESS_4: return look_at_address(call, call->data.args[4], call->data.args[5], attempt);
+        case MESSAGE_1: return look_at_message(call, attempt);
         case PLAIN: return true;
+        case MAKE_0: case MAKE_1: case REMOVE_0: case REMOVE_1: case MOVE_0: case MOVE_1: return look_at_change(call, row->shown, attempt);
         default: return look_at_path(call, row->shown, attempt);
     }
 }
