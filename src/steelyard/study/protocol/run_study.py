@@ -274,9 +274,8 @@ def _plan_apart() -> Iterator[None]:
     A plan of 100,000 trials is a million objects. The collector looks at all objects when a quarter of them is new, so
     what trials leave behind would stay for thousands of trials, and each look would take seconds.
     """
-    gc.collect()
     gc.freeze()
-    gc.collect()  # counts what it may look at: none of the frozen objects
+    gc.collect()  # takes no time now, and counts anew what the collector has to look at
     try:
         yield
     finally:
