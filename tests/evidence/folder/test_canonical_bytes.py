@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import rfc8785
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.evidence.folder.canonical import canonical_bytes
@@ -25,7 +25,6 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(_VALUES)
 def test_both_writers_write_the_same_bytes(value: Any) -> None:
     assert canonical_bytes(value) == rfc8785.dumps(value)
