@@ -145,7 +145,7 @@ def listing(workshop: Workshop) -> Iterator[Measured]:
 
 
 def controller(workshop: Workshop) -> Iterator[Measured]:
-    """The memory of a study whose sandbox is the public fake; STEELYARD_BENCH_TRIALS=100000 takes a quarter of an hour.
+    """The memory of a study whose sandbox is the public fake; STEELYARD_BENCH_TRIALS=100000 takes half an hour.
 
     Run folders are removed as they are indexed: a hundred thousand would be two million files.
     """

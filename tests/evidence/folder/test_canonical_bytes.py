@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import rfc8785
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.evidence.folder.canonical import canonical_bytes
@@ -17,7 +17,7 @@ _NUMBERS = (
     | st.floats(min_value=-1e6, max_value=1e6)
     | st.sampled_from([0.0, -0.0, 5.0, 1e-4, 9.9e-5, 1e-5, 1e15, 1e16, 1e21, 123456.75, 0.1, 1e-7])
 )
-_TEXTS = st.text(alphabet=st.characters(exclude_categories=("Cs",)))
+_TEXTS = st.text()
 _VALUES = st.recursive(
     st.none() | st.booleans() | _NUMBERS | _TEXTS,
     lambda inner: st.lists(inner) | st.dictionaries(_TEXTS, inner),
@@ -25,7 +25,6 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(_VALUES)
 def test_both_writers_write_the_same_bytes(value: Any) -> None:
     assert canonical_bytes(value) == rfc8785.dumps(value)

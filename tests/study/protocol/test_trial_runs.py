@@ -7,9 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from steelyard.contract.contract import Contract
+from steelyard.plan.order import draw_order
 from steelyard.plan.trial import Trial
 from steelyard.store.entry import ALTERED, INTERRUPTED, NOT_GRADED, PAUSED, RUNNING, Entry
-from steelyard.study.protocol.progress import KeptRun, TrialRuns, is_final, run_key
+from steelyard.study.protocol.make_plan import Wish, make_plan
+from steelyard.study.protocol.progress import KeptRun, Progress, TrialRuns, is_final, run_key
+from steelyard.study.protocol.run_study import planned_trials
 
 ATTEMPTS = 2
 
@@ -82,6 +85,27 @@ def test_the_fate_of_a_trial_follows_from_its_runs(
     entries: list[Entry], fate: str, runs: Callable[..., TrialRuns]
 ) -> None:
     assert runs(*entries).fate(ATTEMPTS) == fate
+
+
+@pytest.fixture
+def progress(contract: Callable[..., Contract]) -> Progress:
+    made = contract()
+    plan = make_plan(Wish("small", [(made, made.folder)], ["mine=command:true"], repeats=2)).named("x.csv")
+    return Progress(plan, planned_trials(plan, draw_order(plan), {made.id: made}), lambda _: 0.0)
+
+
+def test_trials_that_ended_alike_share_what_is_kept_of_them(progress: Progress) -> None:
+    for name, trial in enumerate(progress.trials):
+        progress.add(Entry(f"run-{name}", "pass", trial=trial, termination="completed", tags=("slow",)))
+    assert len({id(one.entries) for one in progress.trials.values()}) == 1
+
+
+def test_a_run_that_is_read_again_replaces_what_was_kept_of_it(progress: Progress) -> None:
+    trial = next(iter(progress.trials))
+    for run, state in (("20260307T120001000Z-b", "fail"), ("20260307T120000000Z-a", RUNNING)):
+        progress.add(Entry(run, state, trial=trial, termination="completed"))
+    progress.add(Entry("20260307T120000000Z-a", "pass", trial=trial, termination="completed"))
+    assert [one.state for one in progress.trials[trial].entries] == ["pass", "fail"]
 
 
 def test_keys_of_runs_are_in_the_order_of_their_times() -> None:

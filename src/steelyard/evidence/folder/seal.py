@@ -41,6 +41,7 @@ from steelyard.evidence.folder.folder import (
     REPORT,
     SEAL,
     RunFolder,
+    start_writing,
     sync,
 )
 from steelyard.evidence.folder.gradings import grading_faults, is_leftover
@@ -120,6 +121,8 @@ def _make_durable(folder: RunFolder, files: list[Path]) -> None:
     if len(files) > FEW_FILES:
         sync_file_system(folder.path)
         return
+    for path in files:
+        start_writing(path)
     for path in files:
         sync(path)
     for parent in {path.parent for path in files}:

@@ -1,13 +1,14 @@
 """Orders on a socket -> sandboxes started. The one process of a controller that forks.
 
-Small, single-threaded, standard library only, and little of that: `threading` alone makes a fork a millisecond slower. A controller has gigabytes and threads: a fork from it is slow, and
-PDEATHSIG follows the *thread* that forked, so a sandbox would die with a worker thread.
+Small, single-threaded, standard library only, and little of that: `threading` alone makes a fork half a millisecond slower.
+A controller has gigabytes and threads: a fork from it is slow, and PDEATHSIG follows the *thread* that forked, so a sandbox
+would die with a worker thread.
 
     controller --SEQPACKET--> launcher      b"start" + [order in a memfd, the sandbox's end of a socketpair]
                                             b"lock" or b"unlock" + [a sandbox's mount namespace, an end for the answer]
     launcher -> that end                    u32: 0, or the error number with which the workspace could not be switched
-    launcher --SEQPACKET--> a spare         the same: a child that is forked and in its cgroups already,
-                                            because joining a cgroup may wait for the kernel for 10 ms
+    launcher --SEQPACKET--> a spare         the same: a child that is forked, in its cgroups and, as root, on a network of its own
+                                            already, because the kernel may take 10 ms for these
     spare -> the sandbox's socketpair       b"+o" or b"+c", u32 number of its cgroups,
                                             [workspace, baseline, upper, pidfd, bwrap's stderr]
                                             or b"-" and a JSON error
@@ -39,7 +40,7 @@ from steelyard.sandbox_paths import WORKSPACE
 from steelyard.sandboxes import seccomp
 from steelyard.sandboxes.bubblewrap import mounts
 from steelyard.sandboxes.bubblewrap.arguments import Descriptors, HostLayout, bwrap_arguments
-from steelyard.sandboxes.bubblewrap.mount_plan import prepare
+from steelyard.sandboxes.bubblewrap.mount_plan import prepare, prepare_network
 from steelyard.sandboxes.bubblewrap.order import START, UNLOCK, Order
 from steelyard.sandboxes.bubblewrap.orphans import mark
 from steelyard.sandboxes.bubblewrap.overlay_probe import overlay_works
@@ -274,28 +275,35 @@ def _child(kit: Kit, number: int, orders: socket.socket) -> NoReturn:
         for of_the_controller in _OF_THE_CONTROLLER:
             signal.signal(of_the_controller, signal.SIG_DFL)
         os.close(kit.control)
-        joined = _join_cgroups(f"{kit.tag}-{number}")
+        ahead = _get_ready(f"{kit.tag}-{number}")
         message, descriptors, _, _ = socket.recv_fds(orders, 64, 2)
         if message:
             signal.alarm(
                 START_LIMIT_S
             )  # a tree that takes for ever ends us, not the patience of the controller
             end = socket.socket(fileno=descriptors[1])
-            _become_bwrap(kit, number, joined, _read_order(descriptors[0]), end)
+            _become_bwrap(kit, number, ahead, _read_order(descriptors[0]), end)
     except BaseException as error:  # noqa: BLE001  # reported to the controller, which makes it an InfraFault
         if end is not None:
             _tell_failure(end, error)
     os._exit(_FAILED)
 
 
-def _join_cgroups(name: str) -> list[Path] | OSError:
+class _Ready(NamedTuple):
+    """What a spare has before its order: its cgroups, and the network of the host to go back to if it left it."""
+
+    cgroups: list[Path]
+    host_network: int | None
+
+
+def _get_ready(name: str) -> _Ready | OSError:
     """Ahead of any order, so that what we copy and mount is charged too; a failure is reported with the order."""
     try:
         folders = cgroups.make(name, cgroups.host())
         cgroups.join(folders)
+        return _Ready(folders, prepare_network())
     except OSError as error:
         return error
-    return folders
 
 
 def _tell_failure(end: socket.socket, error: BaseException) -> None:
@@ -311,13 +319,15 @@ def _read_order(descriptor: int) -> Order:
 
 
 def _become_bwrap(
-    kit: Kit, number: int, joined: list[Path] | OSError, order: Order, end: socket.socket
+    kit: Kit, number: int, ready: _Ready | OSError, order: Order, end: socket.socket
 ) -> NoReturn:
-    if isinstance(joined, OSError):
-        raise joined
-    cgroups.limit(joined, cgroups.Wanted(order.memory_bytes, order.processes, order.cpu), cgroups.host())
+    if isinstance(ready, OSError):
+        raise ready
+    cgroups.limit(
+        ready.cgroups, cgroups.Wanted(order.memory_bytes, order.processes, order.cpu), cgroups.host()
+    )
     root = os.geteuid() == 0
-    environment = prepare(order)
+    environment = prepare(order, ready.host_network)
     stderr = os.memfd_create("stderr", os.MFD_CLOEXEC)
     pidfd = os.pidfd_open(os.getpid())
     if root:

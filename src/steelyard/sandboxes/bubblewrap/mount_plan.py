@@ -48,16 +48,25 @@ class _Opened(NamedTuple):
     binds: list[tuple[int, str]]
 
 
-def prepare(order: Order) -> Environment:
+def prepare_network() -> int | None:
+    """Make the network of a sandbox ahead of its order: the kernel may take milliseconds for it. Needs root.
+
+    A descriptor of the network that we came from; without root None, and the order's own user namespace makes it.
+    """
+    if os.geteuid() != 0:
+        return None
+    host = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    mounts.enter_private_network()
+    loopback.bring_up()
+    return host
+
+
+def prepare(order: Order, host_network: int | None = None) -> Environment:
     """Mount everything that bubblewrap will bind, on a network of its own. Runs in the launcher's child, as root."""
     root = os.geteuid() == 0  # of the host: in our user namespace we appear as it, and may chown nothing
     owner = Owner(order.run_uid, order.run_gid) if root else None
     mounts.enter_private_mounts(os.geteuid(), os.getegid())
-    if not order.share_network:
-        mounts.enter_private_network()
-        loopback.bring_up()
-        if order.hosts:
-            loopback.free_low_ports()
+    _enter_network(order, host_network)
     opened = _open_sources(order)  # after that: a mount of another namespace cannot be a layer
     mounts.detach(BASE)
     size = f"size={order.disk_bytes},nr_inodes={max(order.disk_bytes >> 12, 4096)},mode=755"
@@ -73,6 +82,19 @@ def prepare(order: Order) -> Environment:
         f"{BASE}/workspace", [piece.path for piece in order.pieces() if piece.kind == "read_only"]
     )
     return Environment(merged, baseline, touched, [*_bind_sources(opened), *_places(order, owner)])
+
+
+def _enter_network(order: Order, host_network: int | None) -> None:
+    """`host_network` is given where we are in a network of our own already."""
+    if order.share_network:
+        if host_network is not None:
+            mounts.enter_network(host_network)
+        return
+    if host_network is None:
+        mounts.enter_private_network()
+        loopback.bring_up()
+    if order.hosts:
+        loopback.free_low_ports()
 
 
 class _Place(NamedTuple):

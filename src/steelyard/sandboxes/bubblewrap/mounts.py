@@ -95,6 +95,11 @@ def enter_private_network() -> None:
     _call("unshare", CLONE_NEWNET, about="the network namespace")
 
 
+def enter_network(namespace: int) -> None:
+    """Enter the network namespace of a descriptor; as root."""
+    _call("setns", namespace, CLONE_NEWNET, about="a network namespace")
+
+
 def enter_mounts(namespace: int) -> None:
     """Enter the mount namespace of another process; not as root, first the user namespace that owns it.
 
