@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import needs_browser, opened, started_browser
+from browsing import needs_browser, opened, serious, started_browser
 from held_runs import held_run_folder
 from hostile_runs import PAGES, RUN, TABS, make_hostile_run
 from made_records import made_lines, made_store
@@ -184,15 +184,6 @@ AUDITED = (
     f"/study/{'5' * 64}",
     "/compare?a=quick&b=careful",
 )
-
-
-def serious(results: object) -> list[str]:
-    found = results.response["violations"]  # type: ignore[attr-defined]
-    return [
-        f"{one['id']}: {one['nodes'][0]['html'][:200]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 LIGHT = (
