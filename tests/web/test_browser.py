@@ -220,6 +220,10 @@ def test_the_html_report_is_one_file_that_loads_nothing_and_fits_a_phone(
     assert asked == [report.as_uri()]
     assert page.locator("svg.plot").count() == 8
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+    heights = page.locator("svg.plot text").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().height)"
+    )
+    assert min(heights) > 9  # words of plots are read without a magnifier
     assert serious(Axe().run(page)) == []
     context.close()
 

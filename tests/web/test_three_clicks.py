@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browsing import needs_browser, opened, started_browser
@@ -32,10 +33,10 @@ class Sums(unittest.TestCase):
         self.assertEqual(add(2, 3), 5)
 """
 SUITE = {"id": "sums", "type": "tests", "cmd": "/usr/bin/python3 -m unittest -v test_calc", "timeout_s": 60}
-ORACLE = {"oracle": {"checks": [SUITE], "reference": "reference.patch"}}
-SHORT = {"budget": {"wall_s": 2, "headroom": {"wall_s": 0.5}}}
-FORBIDDEN = {"policy": {"rules": {"privilege_escalation": "terminate"}}}
-TIMES = {"budget": {"wall_s": 1200, "headroom": {"wall_s": 600}}}
+ORACLE: dict[str, Any] = {"oracle": {"checks": [SUITE], "reference": "reference.patch"}}
+SHORT: dict[str, Any] = {"budget": {"wall_s": 2, "headroom": {"wall_s": 0.5}}}
+FORBIDDEN: dict[str, Any] = {"policy": {"rules": {"privilege_escalation": "terminate"}}}
+TIMES: dict[str, Any] = {"budget": {"wall_s": 1200, "headroom": {"wall_s": 600}}}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             shutil.rmtree(cache)  # as a full or failed disk: the checks cannot have their sandbox
             return delivered
 
-    def run(name: str, agent: str, files: dict[str, str] | None = None, **keys: object) -> None:
+    def run(name: str, agent: str, files: dict[str, str] | None = None, **keys: Any) -> None:
         contract = load_contract(
             Author(folder / name).write(files, id=name, **{**TIMES, **keys}), installed_catalogue()
         )
