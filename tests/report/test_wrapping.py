@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.report.wrapping import LEAST, hang, print_wrapped, wrap_words
+from steelyard.report.lines.wrapping import LEAST, hang, print_wrapped, wrap_words
 
 NAME = "tests.test_discount.Discounts.test_half_a_cent_is_rounded"
 

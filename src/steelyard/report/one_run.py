@@ -22,12 +22,12 @@ from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.agent_output import agent_output
 from steelyard.report.breakdown import breakdown_of
 from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
+from steelyard.report.lines.wrapping import print_wrapped, width_of, wrap_words
 from steelyard.report.plain import one_line, quoted
 from steelyard.report.session import answer_of, conversation_of, failed_connections, steps_of
 from steelyard.report.terminal import GATES, coloured, gate_mark, number, table_of_grades
 from steelyard.report.trace.timeline import INDENT as TIMELINE_INDENT
 from steelyard.report.trace.timeline import short_timeline
-from steelyard.report.wrapping import print_wrapped, width_of, wrap_words
 
 TAIL_LINES = 20
 TAIL_BYTES = 64 << 10

@@ -115,7 +115,7 @@ def _print_table(readings: list[Reading], cleaned: Cleaned | None) -> None:
     from rich.console import Console  # noqa: PLC0415  # only for a person at a terminal
     from rich.text import Text  # noqa: PLC0415
 
-    from steelyard.report.wrapping import print_wrapped  # noqa: PLC0415
+    from steelyard.report.lines.wrapping import print_wrapped  # noqa: PLC0415
 
     width = max(len(reading.name) for reading in readings)
     console = Console()

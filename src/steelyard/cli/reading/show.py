@@ -26,12 +26,12 @@ from steelyard.evidence.folder.gradings import grading_files, read_gradings
 from steelyard.evidence.in_use import is_in_use
 from steelyard.evidence.live_state import live_state
 from steelyard.evidence.trace.chain import read_events
+from steelyard.report.lines.wrapping import width_of, wrap_words
 from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.report.terminal import seconds, table_of_results
 from steelyard.report.trace.timeline import trace_line
-from steelyard.report.wrapping import width_of, wrap_words
 from steelyard.verdict.required import Required
 
 TRACE_INDENT, NARROW_INDENT = 52, 8  # where the words of an event begin, and its time

@@ -20,8 +20,8 @@ from steelyard.evidence.folder.folder import find_run, find_runs
 from steelyard.evidence.held_run import HeldRun, held_run
 from steelyard.execution.supervision.decisions import CATEGORIES, CHOICES, Decision
 from steelyard.execution.supervision.submit_decision import describe_ended, make_decision, submit_decision
+from steelyard.report.lines.wrapping import print_wrapped
 from steelyard.report.plain import one_line
-from steelyard.report.wrapping import print_wrapped
 
 HELP = "decide about paused runs: list, show the alert, resume, terminate or quarantine"
 _EXCERPT = 300

@@ -8,8 +8,8 @@ from typing import Any
 from rich.text import Text
 
 from steelyard.report.explanation.explain import Explanation, Node
+from steelyard.report.lines.wrapping import hang
 from steelyard.report.plain import one_line
-from steelyard.report.wrapping import hang
 
 INDENT = 2
 MOST_EVIDENCE = 4
