@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
+from hostile_names import name_pages, viewing_hostile_names
 from hostile_runs import CONTRACT, PAGES, RUN, make_hostile_run
 from viewer import Viewer, viewing
 
@@ -159,6 +161,18 @@ def test_a_file_of_a_run_is_a_download_that_no_browser_runs(hostile: Viewer) -> 
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Content-Disposition"].startswith("attachment")
     assert "sandbox" in answer.headers["Content-Security-Policy"]
+
+
+def test_names_of_agents_contracts_and_studies_are_text_on_every_page(tmp_path: Path) -> None:
+    """An operator may run contracts and agents of others: their names are as foreign as their output."""
+    with viewing_hostile_names(tmp_path) as viewer:
+        for path in name_pages(viewer):
+            answer = viewer.ask(path)
+            page = Page(answer.text)
+            assert answer.status == 200, path
+            assert page.faults == [], path
+            assert not MISLEADING.search(answer.text), path
+            assert len(answer.body) < 1_500_000, path
 
 
 def test_a_spreadsheet_gets_no_formula(hostile: Viewer) -> None:

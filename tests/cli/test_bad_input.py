@@ -7,14 +7,17 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from authoring import Author, CliResult, Steelyard
 from steelyard.contract.snapshot.work_tree import uncommitted
+from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import SEAL
 from steelyard.evidence.folder.seal import seal
+from steelyard.importers.direct import find_folders
 
 
 def refused(result: CliResult, code: int, *words: str) -> None:
@@ -58,6 +61,21 @@ def test_an_out_folder_that_the_user_cannot_write_is_refused_before_anything_run
         2,
         "not writable",
     )
+
+
+def test_a_contract_folder_that_the_user_cannot_read_is_named() -> None:
+    """The message names the folder that was typed, not a file that might be in it."""
+    user = os.geteuid()
+    with tempfile.TemporaryDirectory() as parent:
+        Path(parent).chmod(0o755)
+        folder = Path(parent, "locked")
+        folder.mkdir(mode=0)
+        os.seteuid(65534 if user == 0 else user)
+        try:
+            with pytest.raises(OperatorFault, match="locked: permission denied: this user may not read"):
+                find_folders([folder])
+        finally:
+            os.seteuid(user)
 
 
 def test_an_out_folder_that_cannot_be_made_is_one_line(steelyard: Steelyard, author: Author) -> None:

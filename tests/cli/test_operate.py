@@ -85,7 +85,8 @@ def test_a_paused_run_is_listed_shown_and_resumed(start: Start, steelyard: Steel
     out, _ = running.communicate(timeout=240)
     line = json.loads(out)
     assert (line["verdict"], line["termination"]) == ("pass", "completed")
-    assert steelyard("operate").out == "no run waits for a decision\n"
+    for words in (("operate",), ("operate", "list")):
+        assert steelyard(*words).out == "no run waits for a decision\n"
     assert steelyard("operate", "last").code == 2
 
 

@@ -111,6 +111,16 @@ def test_terminal_escapes_of_an_agent_are_not_printed(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_an_explanation_fits_a_terminal_and_loses_nothing(tmp_path: Path, width: int) -> None:
+    long = grade("a", "fail", why="not passed: tests.test_it.Sums.test_" + "many_words_" * 9)
+    made = explain_run("r", tmp_path, grading([long], verdict="fail"))
+    fitting = [line.plain for line in explanation_lines(made, width)]
+    assert all(len(line) <= width for text in fitting for line in text.split("\n"))
+    whole = "".join(line.plain for line in explanation_lines(made))
+    assert "".join("".join(fitting).split()) == "".join(whole.split())
+
+
 def test_the_contract_score_is_explained_term_by_term(tmp_path: Path) -> None:
     scored = {
         "score": 0.4,

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 from shown_results import WIDTHS, printed, result
 
+from steelyard.report.lines.rows import Rows
 from steelyard.report.one_run import _fitted, print_run
-from steelyard.report.rows import Rows
 from steelyard.report.studies.text import COUNTS, status_lines
 from steelyard.report.terminal import LEGEND, Columns, reason
 

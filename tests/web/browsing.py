@@ -56,3 +56,13 @@ def opened(browser: Browser, viewer: Viewer, **options: object) -> Iterator[tupl
     page.wait_for_url(lambda url: "token" not in url)
     yield page, complaints
     context.close()
+
+
+def serious(results: object) -> list[str]:
+    """What axe-core found that keeps a reader from something."""
+    found = results.response["violations"]  # type: ignore[attr-defined]
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]

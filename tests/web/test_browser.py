@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import needs_browser, opened, started_browser
+from browsing import needs_browser, opened, serious, started_browser
 from held_runs import held_run_folder
 from hostile_runs import PAGES, RUN, TABS, make_hostile_run
 from made_records import made_lines, made_store
@@ -186,15 +186,6 @@ AUDITED = (
 )
 
 
-def serious(results: object) -> list[str]:
-    found = results.response["violations"]  # type: ignore[attr-defined]
-    return [
-        f"{one['id']}: {one['nodes'][0]['html'][:200]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
-
-
 LIGHT = (
     *((True, path) for path in AUDITED),
     *((False, tab) for tab in TABS),
@@ -229,6 +220,10 @@ def test_the_html_report_is_one_file_that_loads_nothing_and_fits_a_phone(
     assert asked == [report.as_uri()]
     assert page.locator("svg.plot").count() == 8
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+    heights = page.locator("svg.plot text").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().height)"
+    )
+    assert min(heights) > 9  # words of plots are read without a magnifier
     assert serious(Axe().run(page)) == []
     context.close()
 

@@ -28,8 +28,8 @@ from steelyard.store.query import Query
 from steelyard.store.store import Store
 from steelyard.study.protocol.folder import STUDIES, StudyFolder
 from steelyard.study.self_test import SelfTestResult
-from steelyard.web import summaries
 from steelyard.web.records import Records
+from steelyard.web.study import summaries
 
 STUDY = "5" * 64
 TWO = {"careful": 0.7, "quick": 0.4}
@@ -220,7 +220,7 @@ def test_a_page_does_not_wait_for_the_numbers_of_a_large_study(
 def test_a_study_with_more_runs_than_fit_in_memory_says_so_and_names_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("steelyard.web.studies.MOST_RUNS", 11)
+    monkeypatch.setattr("steelyard.web.study.pages.MOST_RUNS", 11)
     with viewing(tmp_path, Records(tmp_path, made_store(tmp_path, 6, 1, agents=TWO))) as viewer:
         page = viewer.ask(f"/study/{STUDY}").text
         assert "12 runs are more than the 11 that a page summarises" in page

@@ -64,6 +64,8 @@ def as_typed(problem: Problem, typed: Mapping[Path, Path]) -> Problem:
 
 
 def _found(path: Path) -> Iterator[Path]:
+    if path.is_dir() and not os.access(path, os.R_OK | os.X_OK, effective_ids=True):
+        raise OperatorFault(f"{path}: permission denied: this user may not read the folder")
     if path.name == HARBOR_FILE and path.is_file():
         path = path.parent
     if _is_task(path):

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 from rich.console import Console
@@ -23,6 +22,7 @@ from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.agent_output import agent_output
 from steelyard.report.breakdown import breakdown_of
 from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
+from steelyard.report.lines.wrapping import print_wrapped, width_of, wrap_words
 from steelyard.report.plain import one_line, quoted
 from steelyard.report.session import answer_of, conversation_of, failed_connections, steps_of
 from steelyard.report.terminal import GATES, coloured, gate_mark, number, table_of_grades
@@ -39,23 +39,26 @@ MAX_OUTCOME_BYTES = 64 << 20
 def print_run(console: Console, result: Mapping[str, Any]) -> None:
     _print_verdict(console, result)
     if result["gates"]:
-        console.print(_gates(result, console.width, unicode=not console.options.ascii_only))
+        console.print(
+            _gates(result, width_of(console), unicode=not console.options.ascii_only), soft_wrap=True
+        )
     for line in steps_of(result, unicode=not console.options.ascii_only):
         console.print(line)
     if result["assurance"]["network"] == "allow_list":
         for line in failed_connections(Path(result["folder"])):
             console.print(line)
     if models := _models(result):
-        console.print(Text(models))
+        print_wrapped(console, Text(models))
     _print_session(console, result)
     print_timeline(console, RunFolder(Path(result["folder"])))
     _print_grades(console, result)
     _print_judge(console, result)
     _print_findings(console, result)
     _print_outputs(console, result)
-    console.print(Text(f"\nevidence in {shown(result['folder'])}", "dim"))
+    # Paths and commands are copied: the terminal wraps them, and no line end comes into them.
+    console.print(Text(f"\nevidence in {shown(result['folder'])}", "dim"), soft_wrap=True)
     for hint in replay_lines(RunFolder(Path(result["folder"]))):
-        console.print(Text(hint, "dim"))
+        console.print(Text(hint, "dim"), soft_wrap=True)
 
 
 def replay_lines(folder: RunFolder) -> list[str]:
@@ -82,19 +85,19 @@ def print_timeline(console: Console, folder: RunFolder) -> None:
         return
     console.print()
     for row in head:
-        console.print(_fitted(row.line(), console.width))
+        console.print(_fitted(row.line(), width_of(console)), soft_wrap=True)
     if left_out:
         console.print(
             Text(f"{'':>10}  ... {left_out} more; `steelyard show {folder.run_id} --trace` shows all", "dim")
         )
     for row in tail:
-        console.print(_fitted(row.line(), console.width))
+        console.print(_fitted(row.line(), width_of(console)), soft_wrap=True)
 
 
 def _fitted(line: str, width: int) -> Text:
     """A row of the timeline; a long one goes on below its own words."""
     room = max(20, width - TIMELINE_INDENT)
-    first, *more = wrap(line[TIMELINE_INDENT:], room) or [""]
+    first, *more = wrap_words(line[TIMELINE_INDENT:], room)
     lines = [f"{line[:TIMELINE_INDENT]}{first}", *(" " * TIMELINE_INDENT + one for one in more)]
     return Text("\n".join(lines).rstrip())
 
@@ -102,24 +105,27 @@ def _fitted(line: str, width: int) -> Text:
 def _print_verdict(console: Console, result: Mapping[str, Any]) -> None:
     """The agent, how it ended, and three gates side by side."""
     ended = f" ({one_line(result['rationale'])})" if result.get("rationale") else ""
-    console.print(Text(result["run"], "bold"))
-    console.print(
+    console.print(Text(result["run"], "bold"), soft_wrap=True)
+    print_wrapped(
+        console,
         Text.assemble(
             f"contract {result['contract']['id']}  ",
             (result["contract"]["digest"][:12], "dim"),
             f"  agent {one_line(str(result['agent']))}  ended: {result['termination']}{ended}",
-        )
+        ),
     )
-    console.print(Text(story_of(result), "bold"))
+    print_wrapped(console, Text(story_of(result), "bold"))
     numbers = f"  score {number(result['score'])}  reward {number(result['reward'])}"
-    console.print(Text.assemble("verdict ", coloured(result["verdict"]), "  ", gates_of(result), numbers))
+    print_wrapped(
+        console, Text.assemble("verdict ", coloured(result["verdict"]), "  ", gates_of(result), numbers)
+    )
     for line in disagreement_of(result):
-        console.print(line)
+        print_wrapped(console, line)
     if validity := result.get("validity"):
-        console.print(_validity(validity))
+        print_wrapped(console, _validity(validity))
     if result.get("refused"):
-        console.print(Text(f"refused: {result['refused']}", "bold yellow"))
-    console.print(Text(label_of(result["assurance"], result["verdict"]), "dim"))
+        print_wrapped(console, Text(f"refused: {result['refused']}", "bold yellow"))
+    print_wrapped(console, Text(label_of(result["assurance"], result["verdict"]), "dim"))
 
 
 _VERDICTS = {
@@ -236,7 +242,7 @@ def _print_findings(console: Console, result: Mapping[str, Any]) -> None:
     for finding in result["findings"]:
         style = {"violation": "red", "warning": "yellow"}.get(finding["severity"], "dim")
         line = f"{finding['id']} {one_line(finding['where'])}: {one_line(finding['why'])}"
-        console.print(Text(f"{finding['severity']}: {line}", style))
+        print_wrapped(console, Text(f"{finding['severity']}: {line}", style))
 
 
 def _print_outputs(console: Console, result: Mapping[str, Any]) -> None:
@@ -253,10 +259,15 @@ def _print_outputs(console: Console, result: Mapping[str, Any]) -> None:
             where = f" (it may show hidden files; the whole is in {CHECKS}/{grade['name']}/)"
             hidden = where if grade.get("hidden") and grade.get("check") else ""
             console.print(Text(f"\noutput of {grade['name']}{hidden}:", "bold"))
-            console.print(Text(quoted(output)))
+            _print_quoted(console, output)
     if tail := "" if result["termination"] == "completed" else _stderr_tail(folder):
         console.print(Text("\nagent stderr (tail):", "bold"))
-        console.print(Text(quoted(tail)))
+        _print_quoted(console, tail)
+
+
+def _print_quoted(console: Console, output: str) -> None:
+    for line in quoted(output).split("\n"):
+        print_wrapped(console, Text(line))
 
 
 def _print_session(console: Console, result: Mapping[str, Any]) -> None:
@@ -281,7 +292,7 @@ def _gates(result: Mapping[str, Any], width: int, *, unicode: bool) -> Text:
     lines: list[Text] = []
     for name in GATES:
         head = Text.assemble("  ", gate_mark(result, name, unicode=unicode), f" {name:<11} ")
-        first, *more = wrap(one_line(result["why"][name]), max(20, width - head.cell_len)) or [""]
+        first, *more = wrap_words(one_line(result["why"][name]), width - head.cell_len)
         lines.append(head.append(first))
         lines += [Text(" " * 16 + line) for line in more]
     return Text("\n").join(lines)

@@ -15,8 +15,8 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.filesystem.tree import shown
 from steelyard.judge import saved_calibration
 from steelyard.report import compare, judge_card, summary
+from steelyard.report.lines.rows import Rows, Styled
 from steelyard.report.plain import one_line
-from steelyard.report.rows import Rows, Styled
 from steelyard.stats import interval as intervals
 
 COLOURS = {"pass": "green", "fail": "red", "error": "yellow", "invalid": "magenta", "ungraded": "yellow"}

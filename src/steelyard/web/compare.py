@@ -90,7 +90,8 @@ def _agents(records: Records, agents: Sequence[str]) -> Child:
         found = list(islice(records.results(Query(agent=literal(agent))), MOST_RUNS))
         if not found:
             raise NotThere(f"No run of this store by {cut(agent, 80)} has a result.")
-        lines += found
+        # The index cuts long names and replaces what a database cannot hold: its name stands for the one of the line.
+        lines += [{**line, "agent": agent} for line in found]
     if len(lines) > MOST_RUNS:
         return notice(
             join(

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from steelyard.errors import InfraFault, SteelyardError
-from steelyard.report.html.element import tag
+from steelyard.report.html.element import join, tag
 from steelyard.report.plain import one_line
 from steelyard.web.access import HEADERS, Access
 from steelyard.web.layout import document, empty
@@ -136,7 +136,8 @@ def _plain(text: str, status: int) -> Response:
 
 
 def _error(title: str, text: str, status: int) -> Response:
-    return page(document(title, empty(title, text)), status)
+    way_back = tag("a", "All runs of this store", href="/")
+    return page(document(title, empty(title, join(text, " ", way_back if status == 404 else None))), status)
 
 
 async def _send(request: web.Request, response: Response, headers: dict[str, str]) -> web.StreamResponse:

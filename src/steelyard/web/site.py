@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.report.html.element import Markup
-from steelyard.web import overview, studies
+from steelyard.web import overview
 from steelyard.web.compare import compare_page
 from steelyard.web.contract import contract_page
 from steelyard.web.explorer import explorer_page
@@ -29,7 +29,8 @@ from steelyard.web.run import checks, cost, diff, evidence, judge, review, score
 from steelyard.web.run import files as run_files
 from steelyard.web.run.event_index import EventIndexes
 from steelyard.web.run.record import RunRecord, read_record
-from steelyard.web.summaries import Summaries
+from steelyard.web.study import pages as study_pages
+from steelyard.web.study.summaries import Summaries
 
 STATIC = {
     "style.css": ("report.html", "text/css; charset=utf-8"),
@@ -79,11 +80,11 @@ class Site:
             ("GET", r"/static/(?P<name>[a-z.]+)", self._file),
             ("GET", "/", lambda request: page(explorer_page(self.records, request))),
             ("GET", "/export", lambda request: export(self.records, request)),
-            ("GET", "/studies", lambda _: page(studies.studies_page(self.records))),
+            ("GET", "/studies", lambda _: page(study_pages.studies_page(self.records))),
             (
                 "GET",
                 "/study/(?P<name>[^/]+)",
-                lambda request: page(studies.study_page(self.records, self.summaries, request)),
+                lambda request: page(study_pages.study_page(self.records, self.summaries, request)),
             ),
             (
                 "GET",

@@ -197,7 +197,7 @@ def _print_graders(checked: Checked) -> None:
     from rich.text import Text  # noqa: PLC0415  # only for the table
 
     from steelyard.cli.console.output import console  # noqa: PLC0415  # as above
-    from steelyard.report.rows import Rows  # noqa: PLC0415  # as above
+    from steelyard.report.lines.rows import Rows  # noqa: PLC0415  # as above
 
     rows = Rows(
         ("grader", "type", "gate", "role", "weight", "options"), right=frozenset({"weight"}), whole=True

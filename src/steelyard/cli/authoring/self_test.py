@@ -18,9 +18,9 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.cache import Cache
+from steelyard.report.lines.rows import Rows
 from steelyard.report.one_run import check_output
 from steelyard.report.plain import one_line
-from steelyard.report.rows import Rows
 from steelyard.report.stored.certificate import Part, make_part, save_certificate
 from steelyard.study.judging import judging_by
 from steelyard.study.self_test import SelfTest, SelfTestResult, fixtures_of

@@ -17,7 +17,7 @@ from rich import console as rich_console
 
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
-from steelyard.report.rows import Rows, Styled, is_simple
+from steelyard.report.lines.rows import Rows, Styled, is_simple
 
 PIPED_WIDTH = 200
 # JSON allows these as they are, but terminals obey some, hide others, and `splitlines` cuts a record at the rest.

@@ -27,8 +27,8 @@ from steelyard.cli.console.phases import Phases, RunKey
 from steelyard.contract.contract import Contract
 from steelyard.deferred.data_class import dataclass
 from steelyard.report import progress
+from steelyard.report.lines.rows import LEAST, Rows, Styled
 from steelyard.report.plain import one_line
-from steelyard.report.rows import LEAST, Rows, Styled
 from steelyard.report.short_line import short_line
 from steelyard.report.terminal import Columns, footer, print_summary, seconds
 

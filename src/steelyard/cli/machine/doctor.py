@@ -15,6 +15,7 @@ from steelyard.sandboxes.process_tree import ProcessTree
 
 HELP = "report what this machine can enforce, and how to fix what it cannot"
 SCHEMA = "steelyard.doctor/1"
+INDENT, LEAST_BESIDE = 9, 30  # of what a narrow terminal shows below a name; what is worth a column
 _COLOURS = {"ok": "green", "limited": "yellow", "missing": "red"}
 
 
@@ -112,16 +113,18 @@ def _write(line: str) -> None:
 
 def _print_table(readings: list[Reading], cleaned: Cleaned | None) -> None:
     from rich.console import Console  # noqa: PLC0415  # only for a person at a terminal
-    from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for reading in readings:
-        fix = Text(f"\n{reading.fix}", style="bold") if reading.fix and reading.state != "ok" else Text("")
-        says = Text(reading.says) + fix
-        table.add_row(Text(reading.state, style=_COLOURS[reading.state]), reading.name, says)
+    from steelyard.report.lines.wrapping import print_wrapped  # noqa: PLC0415
+
+    width = max(len(reading.name) for reading in readings)
     console = Console()
     for line in _cleaned_lines(cleaned):
-        console.print(Text(line))
-    console.print(table)
+        print_wrapped(console, Text(line))
+    for reading in readings:
+        head = Text.assemble((f"{reading.state:<8}", _COLOURS[reading.state]), f" {reading.name:<{width}}  ")
+        indent = head.cell_len if console.width >= head.cell_len + LEAST_BESIDE else INDENT
+        print_wrapped(console, head.append(reading.says), indent)
+        if reading.fix and reading.state != "ok":
+            print_wrapped(console, Text(" " * indent).append(reading.fix, "bold"), indent)
     console.print(Text(_verdict(readings), style="bold"))

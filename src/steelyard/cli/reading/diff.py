@@ -6,6 +6,7 @@ import argparse
 import sys
 
 import orjson
+from rich.text import Text
 
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.runs_option import add_runs_option
@@ -57,12 +58,23 @@ def _show_patch(folder: RunFolder, args: argparse.Namespace) -> int:
     elif sys.stdout.isatty() and not patch:
         console().print("no change")
     elif sys.stdout.isatty():
-        from rich.syntax import Syntax  # noqa: PLC0415  # pygments is slow to load
-
-        console().print(Syntax(shown_lines(patch.decode(errors="replace")), "diff"))
+        console().print(_coloured(shown_lines(patch.decode(errors="replace"))), soft_wrap=True)
     else:
         _write_escaped(patch)
     return 0
+
+
+_STYLES = (("+++", "bold"), ("---", "bold"), ("diff ", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
+
+
+def _coloured(patch: str) -> Text:
+    """The lines of a patch, each whole: the terminal wraps them, and nothing is cut."""
+    found = Text()
+    for line in patch.removesuffix("\n").split("\n"):
+        style = next((style for start, style in _STYLES if line.startswith(start)), "")
+        found.append(f"{line}\n", style)
+    found.rstrip()
+    return found
 
 
 def _captured(folder: RunFolder, name: str) -> bytes:

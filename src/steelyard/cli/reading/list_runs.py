@@ -22,9 +22,9 @@ from steelyard.cli.options.store_option import add_store_option, synced_store
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import RunFolder, find_run
 from steelyard.evidence.live_state import live_state
+from steelyard.report.lines.rows import Rows
 from steelyard.report.plain import one_line
 from steelyard.report.progress import WORDS
-from steelyard.report.rows import Rows
 from steelyard.report.stored.open_store import is_altered
 from steelyard.report.terminal import COLOURS, number, seconds
 from steelyard.store.entry import ACTIVE, ALTERED, INTERRUPTED, NOT_GRADED, PAUSED, RUNNING, Entry

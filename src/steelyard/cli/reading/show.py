@@ -26,6 +26,7 @@ from steelyard.evidence.folder.gradings import grading_files, read_gradings
 from steelyard.evidence.in_use import is_in_use
 from steelyard.evidence.live_state import live_state
 from steelyard.evidence.trace.chain import read_events
+from steelyard.report.lines.wrapping import width_of, wrap_words
 from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
@@ -33,6 +34,7 @@ from steelyard.report.terminal import seconds, table_of_results
 from steelyard.report.trace.timeline import trace_line
 from steelyard.verdict.required import Required
 
+TRACE_INDENT, NARROW_INDENT = 52, 8  # where the words of an event begin, and its time
 HELP = "show a run: verdict, gates, grades, findings"
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError)
 
@@ -126,24 +128,36 @@ def _print_why(shown: _RunView, args: argparse.Namespace) -> None:
         print_json(explanation.to_json())
         return
     out = console()
-    out.print(Text(folder.run_id, "bold"))
-    for line in explanation_lines(explanation):
+    out.print(Text(folder.run_id, "bold"), soft_wrap=True)
+    for line in explanation_lines(explanation, out.width if out.is_terminal else None):
         out.print(line, soft_wrap=True)
 
 
 def _show_trace(folder: RunFolder, *, as_json: bool) -> int:
     """Every event, of a run that is under way or was killed too; 1 when the log is damaged."""
+    width = width_of(console())
     try:
         for event in read_events(folder.events):
             if as_json:
                 print_json(asdict(event))
             else:
-                sys.stdout.write(f"{trace_line(event)}\n")
+                sys.stdout.write(f"{_fitted(trace_line(event), width)}\n")
     except _DAMAGED as error:
         raise OperatorFault(
             f"the events of {folder.run_id} cannot be read: {one_line(str(error))}"
         ) from error
     return 0
+
+
+def _fitted(line: str, width: int) -> str:
+    """The words of an event go on beside its columns where there is room, else below them."""
+    if len(line) <= width:
+        return line
+    is_wide = width >= 2 * TRACE_INDENT
+    indent = TRACE_INDENT if is_wide else NARROW_INDENT
+    words = wrap_words(line[TRACE_INDENT:], width - indent)
+    first = line[:TRACE_INDENT] + words.pop(0) if is_wide else line[:TRACE_INDENT].rstrip()
+    return "\n".join([first, *(" " * indent + one for one in words)])
 
 
 def _code(found: Sequence[_RunView]) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rich.markup import escape
 from rich.text import Text
@@ -19,10 +20,12 @@ from steelyard.evidence.folder.folder import find_run, find_runs
 from steelyard.evidence.held_run import HeldRun, held_run
 from steelyard.execution.supervision.decisions import CATEGORIES, CHOICES, Decision
 from steelyard.execution.supervision.submit_decision import describe_ended, make_decision, submit_decision
+from steelyard.report.lines.wrapping import print_wrapped
 from steelyard.report.plain import one_line
 
 HELP = "decide about paused runs: list, show the alert, resume, terminate or quarantine"
 _EXCERPT = 300
+LIST = "list"  # no run has this name: the name of each begins with a time
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "run",
         metavar="RUN",
         nargs="?",
-        help="`last`, a run folder, or the start or the end of a run's name; without it, all that wait are listed",
+        help="`last`, a run folder, or the start or the end of a run's name; `list`, or nothing, lists all that wait",
     )
     parser.add_argument(
         "decision", nargs="?", choices=CHOICES, help="without it, the alert and its evidence are shown"
@@ -44,9 +47,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.run is None:
+    if args.run is None or (args.run == LIST and args.decision is None):
         return _list(
-            [held for folder in find_runs(args.runs) if (held := held_run(folder))], as_json=args.json
+            [held for folder in find_runs(args.runs) if (held := held_run(folder))],
+            args.runs,
+            as_json=args.json,
         )
     folder = find_run(args.runs, args.run)
     held = held_run(folder)
@@ -85,19 +90,20 @@ def _tell(held: HeldRun, decided: Mapping[str, object], *, as_json: bool) -> Non
         console().print(Text(one_line(line)))
 
 
-def _list(held: Sequence[HeldRun], *, as_json: bool) -> int:
+def _list(held: Sequence[HeldRun], runs: Path, *, as_json: bool) -> int:
     if as_json:
         for one in held:
             print_json(one.to_json())
         return 0
     if not held:
-        console().print("no run waits for a decision")
+        where = "" if runs.is_dir() else f": there is no folder {runs}"
+        print_wrapped(console(), Text(f"no run waits for a decision{where}"))
     for one in held:
         state = (
             f"{one.action}, {one.left_s:.0f} s left, then {one.default}" if one.is_running else "interrupted"
         )
         line = f"{one.folder.run_id}  {state}  {one.alert.payload.get('why', one.alert.payload.get('code'))}"
-        console().print(Text(one_line(line)))
+        print_wrapped(console(), Text(one_line(line)))
         if not one.is_running:
             console().print(Text(f"  {describe_ended(one)}", "dim"))
     return 0

@@ -163,7 +163,9 @@ def legend(
 
 
 def figure(title: str, drawn: Markup, caption: str) -> Markup:
-    return tag("figure", tag("h3", title), drawn, tag("figcaption", caption))
+    """On a narrow screen a drawing keeps the size of its words, and scrolls sideways in itself."""
+    box = tag("div", drawn, class_="drawing", tabindex="0", role="group", aria_label=title)
+    return tag("figure", tag("h3", title), box, tag("figcaption", caption))
 
 
 def short(name: str, most: int = LABEL) -> str:

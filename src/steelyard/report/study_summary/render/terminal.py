@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
+from steelyard.report.lines.rows import Rows
 from steelyard.report.plain import one_line
-from steelyard.report.rows import Rows
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.render.bars import Leaderboard
 from steelyard.report.study_summary.render.tables import Section, sections

@@ -13,9 +13,8 @@ from steelyard.web.explorer import STATES
 from steelyard.web.layout import card, digest, document, empty, facts, linked_run, notice, table
 from steelyard.web.message import NotThere, Request
 from steelyard.web.overview import HEADINGS, NUMERIC, Counts, group
-from steelyard.web.planned import count_trials, planned_card, progress_line
 from steelyard.web.records import Records
-from steelyard.web.study_plan import (
+from steelyard.web.study.plan import (
     begun_studies,
     folder_of,
     is_under_way,
@@ -24,7 +23,8 @@ from steelyard.web.study_plan import (
     read_plan,
     state_of,
 )
-from steelyard.web.summaries import ALL, MOST_RUNS, Summaries
+from steelyard.web.study.planned import count_trials, planned_card, progress_line
+from steelyard.web.study.summaries import ALL, MOST_RUNS, Summaries
 from steelyard.web.words import badge, cut, plural
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from steelyard.errors import SteelyardError
 from steelyard.report.html.element import Child, Markup, join, tag
 from steelyard.web.layout import card, facts, notice, table
 from steelyard.web.records import Records
-from steelyard.web.summaries import ALL
+from steelyard.web.study.summaries import ALL
 from steelyard.web.words import badge, cut, moment, money, plural
 
 if TYPE_CHECKING:

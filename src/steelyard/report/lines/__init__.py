@@ -1,0 +1,1 @@
+"""Cells and words -> lines that fit a terminal."""

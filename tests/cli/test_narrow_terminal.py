@@ -1,0 +1,58 @@
+"""A run on a terminal of 60 columns: `show` and `show --why` wrap between words, `diff` and paths are whole."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+from authoring import Author, Steelyard
+
+COLUMNS = 60
+LONG = "long_" * 40
+
+
+def on_terminal(cache: Path, *words: object) -> list[str]:
+    """The lines that a command writes to a terminal of 60 columns, without colours."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+    env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+    command = [sys.executable, "-m", "steelyard", *map(str, words)]
+    with subprocess.Popen(
+        command, stdout=theirs, env={**env, "STEELYARD_CACHE": str(cache), "TERM": "xterm-256color"}
+    ):
+        os.close(theirs)
+        printed = b""
+        try:
+            while piece := os.read(ours, 1 << 16):
+                printed += piece
+        except OSError:  # the terminal has no writer any more
+            pass
+    os.close(ours)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed.decode()).replace("\r", "").splitlines()
+
+
+def test_a_run_is_read_on_sixty_columns(
+    steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
+) -> None:
+    script = tmp_path / "agent.sh"
+    script.write_text(f"echo '# {LONG}' > add.sh\n")
+    runs = tmp_path / "runs"
+    line = steelyard("run", author.write(), "--agent", f"script:{script}", "--out", runs, "--json").line
+    folder = line["folder"]
+    shown = on_terminal(cache, "show", folder)
+    assert f"evidence in {folder}" in shown
+    copied = (str(folder), str(line["run"]), "replay: ")  # paths, names and commands that a reader copies
+    assert [one for one in shown if len(one) > COLUMNS and not any(part in one for part in copied)] == []
+    why = on_terminal(cache, "show", "--why", folder)
+    assert all(len(one) <= COLUMNS for one in why[1:])  # the first line is the name of the run
+    assert f"+# {LONG}" in on_terminal(cache, "diff", folder)
+    piped = steelyard("show", "--why", folder).out.splitlines()
+    assert len(piped) < len(why)
+    assert "\x1b" not in "".join(piped)
