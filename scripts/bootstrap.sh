@@ -114,11 +114,14 @@ fingerprint() {
 }
 
 stamp=.venv/.steelyard-$want
+is_stamped() { [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint)" ]; }
+
 ready() {
     [ "${SANDBOX:-}" = local ] || command -v bwrap >/dev/null 2>&1 || return 1
-    [ -f "$stamp" ] && [ -x .venv/bin/steelyard ] && [ -x src/steelyard/sandboxes/init/init ] || return 1
+    [ -x .venv/bin/steelyard ] && [ -x src/steelyard/sandboxes/init/init ] || return 1
     [ -f src/steelyard/sandboxes/init/init.source ] || return 1
-    [ "$(cat "$stamp")" = "$(fingerprint)" ]
+    # What `dev` has installed is enough for `run`.
+    is_stamped || { [ "$want" = run ] && (want=dev lock=requirements-dev.lock stamp=.venv/.steelyard-dev; is_stamped); }
 }
 
 if ready; then exit 0; fi

@@ -65,8 +65,10 @@ def serving(talk: Talk, port: int = 0) -> Iterator[int]:
 
     with _Server(("127.0.0.1", port), Handler) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        yield int(server.server_address[1])
-        server.shutdown()
+        try:
+            yield int(server.server_address[1])
+        finally:
+            server.shutdown()  # otherwise the thread polls a closed descriptor until the tests end, without a pause
 
 
 def unused_port() -> int:

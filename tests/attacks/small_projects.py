@@ -792,10 +792,10 @@ PROJECTS = (*PYTHON, *JAVASCRIPT)
 
 
 def chosen_pairs(projects: Sequence[Project], payloads: Sequence[str]) -> list[tuple[Project, str]]:
-    """Every second pair, as on a chessboard: each payload meets several projects. CASES=all: every pair."""
+    """Every third pair, as on diagonals: each payload meets one or two projects of five. CASES=all: every pair."""
     return [
         (project, payload)
         for row, project in enumerate(projects)
         for column, payload in enumerate(payloads)
-        if os.environ.get("CASES") == "all" or (row + column) % 2 == 0
+        if os.environ.get("CASES") == "all" or (row + column) % 3 == 0
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from e2e_stage import House, failed, stage
@@ -25,6 +26,6 @@ def test_a_frozen_test_edited_behind_a_hundred_thousand_files(house: House, tmp_
     for folder in range(101):
         (tree / "lib" / str(folder)).mkdir()
         for number in range(1000):
-            (tree / "lib" / str(folder) / str(number)).touch()
+            os.mknod(f"{tree}/lib/{folder}/{number}")
     result = house.graded("--tree", tree)
     assert failed(result, "safety"), result["verdict"]

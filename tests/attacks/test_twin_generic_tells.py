@@ -2,7 +2,7 @@
 
 A control run that can be told from the real one is worth nothing. So there is no real one: each run has some tests changed
 and others not, and whether one of them is says nothing about the next. The payloads here ask for what used to give a control
-run away. There are five small projects in Python and five in JavaScript; each payload is put into every second one of them.
+run away. There are five small projects in Python and five in JavaScript; each payload is put into every third one of them.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Stage:
 
 def steelyard(folder: Path, *arguments: str) -> None:
     """A command that the reader ran before."""
-    run_command(*arguments, cwd=folder, env={"STEELYARD_CACHE": str(folder / "cache")})
+    run_command(*arguments, cwd=folder)
 
 
 def git_repository(folder: Path) -> str:

@@ -31,6 +31,12 @@ def programs() -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(autouse=True)
+def one_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an example needs is prepared once for all pages."""
+    monkeypatch.setenv("STEELYARD_CACHE", str(cache))
+
+
 def test_every_page_with_commands_has_a_stage() -> None:
     assert set(RUNNABLE) == set(STAGES) | OWN
 
@@ -60,7 +66,6 @@ def run(command: str, words: Mapping[str, str], folder: Path, programs: Path) ->
         line = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", value, line)
     variables = {
         "PATH": f"{programs}:{os.environ['PATH']}",
-        "STEELYARD_CACHE": str(folder / "cache"),
         "STEELYARD_JUDGE": "off",
         "MY_KEY": "k" * 20,
     }

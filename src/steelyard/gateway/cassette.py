@@ -28,6 +28,7 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.gateway.conversation import conversation_of, first_difference
 from steelyard.gateway.records import KeptBytes
+from steelyard.providers.endpoints import Endpoint
 from steelyard.providers.requests import ModelRequest
 
 SCHEMA = "steelyard.cassette/1"
@@ -118,8 +119,6 @@ class CassettePlayer:
             self._load(path)
 
     def _load(self, path: Path) -> None:
-        from steelyard.providers.endpoints import Endpoint  # noqa: PLC0415  # only where a cassette is played
-
         try:
             entry = orjson.loads(path.read_bytes())
             asked = entry["request"]

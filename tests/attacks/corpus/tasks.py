@@ -261,7 +261,8 @@ def pytest_archive() -> bytes:
     It is compiled by the Python that sandboxes have. Every file is from the same second, so that `compileall` in a setup
     finds nothing to do where the interpreter is of the same version.
     """
-    return made_once("pytest.tar", _make_archive)
+    archive: bytes = made_once("pytest.tar", _make_archive)
+    return archive
 
 
 def _make_archive() -> bytes:

@@ -17,6 +17,7 @@ from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.report.power_plan.plan_power import Pilot, PowerPlan, pilot_of, plan_power
 from steelyard.report.power_plan.render import power_lines, power_svg
+from steelyard.report.study_summary.trial_record import BASELINES, by_agent, trials_of
 from steelyard.stats.design.power import Design
 
 HELP = "how many contracts and repeats a comparison needs"
@@ -139,7 +140,6 @@ def _assumed(args: argparse.Namespace) -> tuple[float, float, Pilot | None]:
 
 def _pilot(args: argparse.Namespace) -> Pilot:
     from steelyard.cli.reading.report import find_results  # noqa: PLC0415  # only where records are read
-    from steelyard.report.study_summary.trial_record import BASELINES, by_agent, trials_of  # noqa: PLC0415
 
     agents = by_agent(trials_of(find_results(args.pilot, args.runs)).records)
     names = [args.agent] if args.agent else [name for name in agents if name not in BASELINES]

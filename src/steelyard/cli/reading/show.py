@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -20,12 +19,12 @@ from steelyard.cli.options.require_assurance import add_required, required_by
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
-from steelyard.evidence.folder.folder import GRADINGS, GRADINGS_HEAD, REPORT, RunFolder, find_run, find_runs
+from steelyard.evidence.folder.folder import GRADINGS, RunFolder, find_run, find_runs
 from steelyard.evidence.folder.glance import glance
 from steelyard.evidence.folder.gradings import grading_files, read_gradings
-from steelyard.evidence.in_use import is_in_use
 from steelyard.evidence.live_state import live_state
 from steelyard.evidence.trace.chain import read_events
+from steelyard.evidence.unfinished import unfinished_state
 from steelyard.report.lines.wrapping import width_of, wrap_words
 from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
@@ -88,16 +87,16 @@ def run(args: argparse.Namespace) -> int:
     folder = find_run(args.runs, args.run)
     if args.trace:
         return _show_trace(folder, as_json=args.json)
-    state = _unfinished(folder)
+    state = unfinished_state(folder)
     if state == "running":
         live = live_state(folder)
         raise OperatorFault(
             f"{folder.run_id} is running ({live.phase}, {seconds(live.elapsed_s)} so far); "
             f"`steelyard logs {folder.run_id} -f` follows it"
         )
-    if state == "killed":
+    if state == "interrupted":
         raise OperatorFault(f"{folder.run_id} was interrupted: it has no result; start it again")
-    if state == "ungraded":
+    if state == "not graded":
         raise OperatorFault(
             f"{folder.run_id} is not graded yet: "
             f"`steelyard regrade {folder.run_id} --contract CONTRACT` grades it"
@@ -169,7 +168,7 @@ def _show_all(args: argparse.Namespace) -> int:
     gc.disable()  # thousands of records are read and all are kept: looking for garbage takes a tenth of the time
     folders = find_runs(args.runs)
     least = required_by(args)
-    states = [_unfinished(folder) for folder in folders]
+    states = [unfinished_state(folder) for folder in folders]
     finished = [folder for folder, state in zip(folders, states, strict=True) if not state]
     # A result line is read by programs, so all of its record is verified; a table is a look at many.
     found = [_read(folder, least) if args.json else _glanced(folder, least) for folder in finished]
@@ -197,8 +196,8 @@ def _left_out(states: Sequence[str], runs: Path) -> Iterator[str]:
     """One line for each kind of run that has no result."""
     lines = {
         "running": ("is running", "are running", "`steelyard runs` shows how far"),
-        "killed": ("was interrupted", "were interrupted", "ignored"),
-        "ungraded": (
+        "interrupted": ("was interrupted", "were interrupted", "ignored"),
+        "not graded": (
             "is not graded",
             "are not graded",
             f"`steelyard regrade {runs} --contract CONTRACT` grades",
@@ -207,18 +206,6 @@ def _left_out(states: Sequence[str], runs: Path) -> Iterator[str]:
     for state, (one, several, more) in lines.items():
         if count := states.count(state):
             yield f"1 run {one}; {more}" if count == 1 else f"{count} runs {several}; {more}"
-
-
-def _unfinished(folder: RunFolder) -> str:
-    """Why a run has no result: `running`, `killed` before its seal, or `ungraded`; nothing where it has one."""
-    # Of a run whose gradings were removed there is more to say: its record does not hold.
-    traces = (f"{folder.path}/{name}" for name in (GRADINGS_HEAD, REPORT))
-    is_sealed = folder.state == "sealed"
-    if is_sealed and (any(map(os.path.lexists, traces)) or grading_files(folder)):
-        return ""
-    if is_in_use(folder.path):
-        return "running"
-    return "ungraded" if is_sealed else "killed"
 
 
 def _read(folder: RunFolder, least: Required, number: int = 1) -> _RunView:

@@ -14,6 +14,7 @@ from typing import Any
 from steelyard.agents.catalogue import BUILT_IN
 from steelyard.agents.clients.base import Client
 from steelyard.agents.clients.catalogue import CLIENTS, installable
+from steelyard.agents.installation.install import install
 from steelyard.agents.installation.installed import installed_versions
 from steelyard.agents.options import describe
 from steelyard.cli.console import terminal_width
@@ -52,8 +53,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _install(names: list[str], *, as_json: bool) -> int:
-    from steelyard.agents.installation.install import install  # noqa: PLC0415  # starts package managers
-
     if not names:
         raise OperatorFault(
             f"name a client: steelyard agents install NAME; there are {', '.join(installable())}"

@@ -51,6 +51,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("study.yaml"), metavar="FILE", help="default %(default)s"
     )
+    for add in (_add_budgets, _add_baselines, _add_stopping, _add_tolerances, _add_conduct):
+        add(parser)
+    add_task_options(parser)
+    add_runs_option(parser)
+    add_store_option(parser)
+    parser.add_argument("--json", action="store_true", help="print the plan as one JSON line")
+
+
+def _add_budgets(parser: argparse.ArgumentParser) -> None:
+    """What runs may cost."""
     parser.add_argument("--budget", type=float, metavar="USD", help="B_total: what the whole study may cost")
     parser.add_argument(
         "--task-budget", type=float, metavar="USD", help="B_task: what all runs of one contract may cost"
@@ -61,6 +71,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="USD",
         help="B_run: what one run may cost (default: the largest of the contracts)",
     )
+
+
+def _add_baselines(parser: argparse.ArgumentParser) -> None:
+    """What agents are compared with, and what shows that contracts and agents are sound."""
     parser.add_argument(
         "--baseline",
         action="append",
@@ -83,6 +97,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="further repeats of noop, which show flaky checks",
     )
+
+
+def _add_stopping(parser: argparse.ArgumentParser) -> None:
+    """When the study or a run of it ends early."""
     parser.add_argument("--minimum-effect", type=float, default=0.1, metavar="D", help="default %(default)g")
     parser.add_argument(
         "--stop-after-violations",
@@ -114,6 +132,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="equally spaced looks of --stopping obrien-fleming or pocock (default: one after each repeat)",
     )
+
+
+def _add_tolerances(parser: argparse.ArgumentParser) -> None:
+    """What stops the study before its main stage."""
     parser.add_argument(
         "--flaky-tolerance", type=float, default=0.05, metavar="FRACTION", help="default %(default)g"
     )
@@ -127,6 +149,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="the main stage begins only with this chance to detect the minimum effect (default %(default)g)",
     )
+
+
+def _add_conduct(parser: argparse.ArgumentParser) -> None:
+    """How the study is run."""
     parser.add_argument(
         "--seed",
         type=int,
@@ -141,10 +167,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--certified", action="store_true", help="refuse contracts that `steelyard certify` has not certified"
     )
-    add_task_options(parser)
-    add_runs_option(parser)
-    add_store_option(parser)
-    parser.add_argument("--json", action="store_true", help="print the plan as one JSON line")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -167,7 +167,7 @@ def _judge_addressed_at(text: str) -> int | None:
 
 
 def _lines(entry: Entry | None, blobs: Blobs) -> list[str]:
-    if entry is None or entry.kind != "file" or entry.sha256 not in blobs:
+    if entry is None or entry.kind != "file" or not entry.size or entry.sha256 not in blobs:
         return []
     with blobs.open(entry.sha256) as stream:
         data = stream.read(FILE_BYTES)

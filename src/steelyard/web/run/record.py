@@ -6,17 +6,16 @@ verifies every byte. Reading never fails: of a damaged record the page shows wha
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.evidence.folder.folder import GRADINGS, GRADINGS_HEAD, MANIFEST, REPORT, RunFolder
+from steelyard.evidence.folder.folder import GRADINGS, MANIFEST, RunFolder
 from steelyard.evidence.folder.glance import glance
-from steelyard.evidence.folder.gradings import grading_files, read_gradings
+from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.evidence.held_run import HeldRun, held_run
-from steelyard.evidence.in_use import is_in_use
 from steelyard.evidence.live_state import live_state
+from steelyard.evidence.unfinished import unfinished_state
 from steelyard.report.result import result_line
 from steelyard.web.words import seconds
 
@@ -66,7 +65,7 @@ class RunRecord:
 
 
 def read_record(folder: RunFolder, number: int = 1) -> RunRecord:
-    state = _unfinished(folder)
+    state = unfinished_state(folder)
     if state:
         held = None if state == "not graded" else held_run(folder)
         return RunRecord(folder, state, _doing(folder, state), manifest=_manifest(folder), held=held)
@@ -104,16 +103,6 @@ def _readable(folder: RunFolder) -> list[dict[str, Any]]:
         return read_gradings(folder)
     except DAMAGED:
         return []
-
-
-def _unfinished(folder: RunFolder) -> str:
-    traces = (f"{folder.path}/{name}" for name in (GRADINGS_HEAD, REPORT))
-    is_sealed = folder.state == "sealed"
-    if is_sealed and (any(map(os.path.lexists, traces)) or grading_files(folder)):
-        return ""
-    if is_in_use(folder.path):
-        return "running"
-    return "not graded" if is_sealed else "interrupted"
 
 
 def _doing(folder: RunFolder, state: str) -> str:
