@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -46,7 +47,7 @@ def bench_of(backend: FakeBackend, *overlays: FileOverlay, **fields: Any) -> Ben
     oracle = SimpleNamespace(network="none", reruns=fields.pop("reruns", Reruns()))
     spec = SimpleNamespace(environment=declared, oracle=oracle)
     environment: Any = SimpleNamespace(
-        contract=SimpleNamespace(spec=spec, files={}),
+        contract=SimpleNamespace(spec=spec, files={}, snapshot=SimpleNamespace(tree=Path("snapshot"))),
         backend=backend,
         baseline={},
         sandbox_spec=lambda **keys: SandboxSpec((), overlays=keys["overlays"], env=keys["env"]),
