@@ -222,10 +222,13 @@ BAD: dict[str, tuple[str, str]] = {
     "deletes its logs": (ONE + "rm -rf /logs/verifier /logs/*\n", "the verifier wrote no reward"),
     "leads elsewhere": (
         "echo '{\"reward\": 1}' > /tmp/r; ln -s /tmp/r /logs/verifier/reward.json\n",
-        "the verifier wrote no reward",
+        "the reward is no file that the verifier can write",
     ),
-    "is a pipe": ("mkfifo /logs/verifier/reward.json\n", "the verifier wrote no reward"),
-    "is a folder": ("mkdir /logs/verifier/reward.json\n", "the verifier wrote no reward"),
+    "is a pipe": ("mkfifo /logs/verifier/reward.json\n", "the reward is no file that the verifier can write"),
+    "is a folder": (
+        "mkdir /logs/verifier/reward.json\n",
+        "the reward is no file that the verifier can write",
+    ),
     "may not be read": (ONE + "chmod 200 /logs/verifier/reward.json\n", "the reward could not be read"),
     "is killed": (ONE + "kill -9 $$\n", "killed by signal 9"),
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steelyard.bench.transfer.shell_scripts import read_only_scripts
 from steelyard.filesystem.tree import Entry
@@ -33,6 +35,7 @@ SNAPSHOT = {"ci.sh": "true\n", "tool": "#!/bin/sh\n", "src/main.py": "\n"}
         ("cd tests && chmod +x run.sh && ./run.sh", {"tests/first"}),
         ("rm -rf tests", set()),
         ("rm -rf build; sh tests/run.sh", {"tests/run.sh", "tests/first"}),
+        ("if (sh tests/run.sh); then exit 1; fi;; ()", {"tests/run.sh", "tests/first"}),
         ("cat part >> tests/run.sh && sh tests/run.sh", {"tests/first"}),
     ],
 )
@@ -45,3 +48,9 @@ def test_shell_scripts_that_the_command_does_not_change_are_read_only(
     hidden = [FileOverlay(name, "file", source=tmp_path / name) for name in HIDDEN]
     baseline = {name: Entry("file", "644") for name in SNAPSHOT}
     assert set(read_only_scripts(command, hidden, baseline, tmp_path)) == protected
+
+
+@given(st.text(st.sampled_from(" \n;&|()<>'\"\\`$#*./-+a") | st.characters()))
+def test_every_text_of_a_command_is_read(command: str) -> None:
+    found = read_only_scripts(command, [FileOverlay("run.sh", "file")], {}, Path("/nowhere"))
+    assert set(found) <= {"run.sh"}

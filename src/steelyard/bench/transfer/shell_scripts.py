@@ -15,6 +15,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from itertools import zip_longest
 from pathlib import Path
 
 from steelyard.filesystem.tree import Entry
@@ -102,7 +103,7 @@ def _changed_words(parts: Iterable[list[str]]) -> Iterator[str]:
         yield from words[verbs[0] + 1 :] if verbs else []
         yield from (
             word.lstrip(">") or following
-            for word, following in zip(words, [*words[1:], ""], strict=True)
+            for word, following in zip_longest(words, words[1:], fillvalue="")
             if word.startswith(">")
         )
 
