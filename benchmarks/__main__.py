@@ -60,13 +60,17 @@ def main() -> int:
             measured += rows
             sys.stdout.write(table.text(rows) + "\n" if rows else "")
             sys.stdout.flush()
+            _write(args, measured)  # a long measurement that is interrupted keeps what it has
     judged = [row.met for row in measured if row.met is not None]
     sys.stdout.write(f"\n{judged.count(False)} of {len(judged)} targets not met; {table.machine()}\n")
+    return 0
+
+
+def _write(args: argparse.Namespace, measured: list[Measured]) -> None:
     args.json.parent.mkdir(parents=True, exist_ok=True)
     args.json.write_text(json.dumps(table.as_json(measured, table.machine()), indent=2) + "\n")
     if args.page is not None:
         args.page.write_text(table.page(measured, table.machine()))
-    return 0
 
 
 def _arguments() -> argparse.Namespace:
