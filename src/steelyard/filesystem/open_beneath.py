@@ -23,10 +23,13 @@ class _How(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
-def open_beneath(root: int, path: str) -> int:
-    """A descriptor of a directory; the caller closes it. Raises OSError where there is none."""
+def open_beneath(root: int, path: str, *, in_one_call: bool | None = None) -> int:
+    """A descriptor of a directory; the caller closes it. Raises OSError where there is none.
+
+    `in_one_call` is what this kernel can do, unless it is given.
+    """
     opened = os.open(".", _FOLDER, dir_fd=root)
-    for piece in _pieces(os.fsencode(path)):
+    for piece in _pieces(os.fsencode(path), _kernel_walks() if in_one_call is None else in_one_call):
         try:
             inner = _open_piece(opened, piece)
         finally:
@@ -35,11 +38,11 @@ def open_beneath(root: int, path: str) -> int:
     return opened
 
 
-def _pieces(path: bytes) -> Iterator[bytes]:
+def _pieces(path: bytes, in_one_call: bool) -> Iterator[bytes]:  # noqa: FBT001  # private, called once
     """The path in parts that are short enough for one call, or the components alone."""
     if not path:
         return
-    if not _kernel_walks():
+    if not in_one_call:
         yield from path.split(b"/")
         return
     while len(path) > _PATH_BYTES:

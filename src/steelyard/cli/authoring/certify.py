@@ -21,7 +21,7 @@ from rich.status import Status
 from rich.text import Text
 
 from steelyard import __version__
-from steelyard.cli.authoring.check import Checked, each_contract
+from steelyard.cli.authoring.check import Checked, add_contracts, each_contract
 from steelyard.cli.authoring.self_test import table
 from steelyard.cli.console.output import check_out, console
 from steelyard.cli.console.trials import add_jobs
@@ -51,6 +51,12 @@ from steelyard.study.observer import Observer, TrialResult
 
 HELP = "try a contract before money is spent: reference, empty change, repeats, known cheats"
 SCHEMA = "steelyard.certify/1"
+TITLES: Mapping[Part, str] = {
+    "repeats": "The same work gets the same result",
+    "cheats": "Known cheats",
+    "partial": "The reference without one of its parts",
+    "time": "Time of each check",
+}
 
 
 class Certified(NamedTuple):
@@ -99,13 +105,7 @@ class Certified(NamedTuple):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "contracts",
-        metavar="CONTRACT",
-        nargs="+",
-        type=Path,
-        help="a contract, a suite, or a Harbor task",
-    )
+    add_contracts(parser)
     parser.add_argument(
         "--repeats",
         type=_repeats,
@@ -227,11 +227,3 @@ def _print(found: Certified) -> None:
         console().print(f"\n{TITLES[name]}" + (" (advice)" if name in ADVICE else ""), highlight=False)
         console().print(table(part.results, with_reasons=True))
     console().print(Text(f"\n{found.size['text']}\n"), highlight=False)
-
-
-TITLES: Mapping[Part, str] = {
-    "repeats": "The same work gets the same result",
-    "cheats": "Known cheats",
-    "partial": "The reference without one of its parts",
-    "time": "Time of each check",
-}

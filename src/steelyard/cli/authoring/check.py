@@ -129,7 +129,7 @@ class Checked(NamedTuple):
         ]
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def add_contracts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "contracts",
         metavar="CONTRACT",
@@ -137,6 +137,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="a contract, a suite, or a Harbor task",
     )
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_contracts(parser)
     parser.add_argument(
         "--fixtures",
         action="store_true",

@@ -179,8 +179,8 @@ def _answer(summary: StudySummary) -> Markup:
     """What a decision needs: one sentence for each comparison, then what makes the numbers provisional."""
     runs = f"{_amount(summary.trials, 'trial')} ({_amount(summary.runs, 'run')})"
     size = f"{runs} on {_amount(summary.contracts, 'contract')} by {_amount(len(summary.agents), 'agent')}."
-    told = sorted(summary.comparisons, key=lambda one: one.conclusion == "undecided")
-    sentences = [tag("li", comparison_words(one)) for one in told[:MOST_SENTENCES]]
+    comparisons = sorted(summary.comparisons, key=lambda one: one.conclusion == "undecided")
+    sentences = [tag("li", comparison_words(one)) for one in comparisons[:MOST_SENTENCES]]
     best = next((one for one in summary.agents if not one.is_baseline), None)
     alone = (
         f"{best.agent}: success {interval_words(best.success)} over {_amount(best.success.n, 'decided trial')} on {_amount(best.contracts, 'contract')}."
@@ -193,8 +193,8 @@ def _answer(summary: StudySummary) -> Markup:
         tag("ul", sentences, class_="plain story")
         if sentences
         else tag("p", alone or "Only baselines were run.", class_="story"),
-        tag("p", f"{len(told) - MOST_SENTENCES} more comparisons are below.")
-        if len(told) > MOST_SENTENCES
+        tag("p", f"{len(comparisons) - MOST_SENTENCES} more comparisons are below.")
+        if len(comparisons) > MOST_SENTENCES
         else None,
         tag("p", size, class_="dim"),
         [
