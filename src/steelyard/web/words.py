@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.report.html.element import Markup, tag
+from steelyard.report.html.element import Markup, join, tag
 
 NONE = "\N{EN DASH}"  # what is not known, or does not apply
 # Each state has a colour class, a mark and a word: colour alone never carries a meaning.
@@ -105,6 +105,14 @@ def plural(amount: int, noun: str, several: str = "") -> str:
 
 def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def sentence(text: str, most: int) -> Markup:
+    """A text whose parts between backticks are code."""
+    parts = cut(text, most).split("`")
+    if len(parts) % 2 == 0:  # the last backtick opens nothing
+        parts[-2:] = ["`".join(parts[-2:])]
+    return join(*(tag("code", part) if place % 2 else part for place, part in enumerate(parts)))
 
 
 def bounded(text: str, most: int) -> str:

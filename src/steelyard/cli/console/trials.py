@@ -195,6 +195,7 @@ class _Display(Observer):
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
+        self._waited: set[str] = set()
 
     def started(self, trial: Trial) -> None:
         key = RunKey(trial.contract.id, _name(trial.agent, trial.contract, trial.options), trial.repeat)
@@ -208,4 +209,7 @@ class _Display(Observer):
         self._reporter.phase(trial.id, f"attempt {retry.attempt} in {retry.wait_s:.0f} s: {retry.why}")
 
     def waiting(self, trial: Trial, why: str) -> None:
+        if trial.id in self._waited:
+            return  # each sandbox of a trial may have to wait, and one line is enough
+        self._waited.add(trial.id)
         self._reporter.note(f"{trial.contract.id} x {trial.agent}: {why}")

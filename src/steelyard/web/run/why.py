@@ -10,7 +10,7 @@ from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.web.layout import card, empty, notice
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import DAMAGED, RunRecord
-from steelyard.web.words import STATES, badge, bounded, cut
+from steelyard.web.words import STATES, badge, bounded, cut, sentence
 
 MOST_EVIDENCE, MOST_PARTS = 8, 200
 OPEN_DEPTH = 3  # what follows from more than so many steps starts closed, unless it did not pass
@@ -59,7 +59,7 @@ def _review(record: RunRecord) -> dict[str, Any] | None:
 
 
 def _node(record: RunRecord, node: Node, depth: int) -> Markup:
-    head: list[Child] = [tag("b", cut(node.what, 120)), " ", _value(node.value), " ", cut(node.why, 600)]
+    head: list[Child] = [tag("b", cut(node.what, 120)), " ", _value(node.value), " ", sentence(node.why, 600)]
     more: list[Child] = []
     if node.quote:
         more.append(tag("blockquote", bounded(node.quote, 600)))

@@ -1,0 +1,26 @@
+"""Values of records as the words and elements of pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.web.words import sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("plain", "plain"),
+        ("run `make test` first", "run <code>make test</code> first"),
+        ("`a` and `b`", "<code>a</code> and <code>b</code>"),
+        ("one ` alone", "one ` alone"),
+        ("`a` and ` alone", "<code>a</code> and ` alone"),
+        ("`<b>`", "<code>&lt;b&gt;</code>"),
+    ],
+)
+def test_text_between_backticks_is_code(text: str, html: str) -> None:
+    assert str(sentence(text, 100)) == html
+
+
+def test_a_long_sentence_is_cut_inside_code_too() -> None:
+    assert str(sentence("see `abcdef` there", 8)) == "see `ab…"
