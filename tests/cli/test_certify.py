@@ -57,6 +57,7 @@ def test_a_check_that_trusts_an_exit_code_is_not_certified_and_the_cheat_is_name
     result = steelyard("certify", folder, "--repeats", 2, "--json")
     assert (result.code, result.line["certified"]) == (2, False)
     assert rows(result, "cheats")["python-exit"] == "otherwise"
+    assert {one["folder"] for one in result.line["parts"]["cheats"]} == {""}, "the runs are not kept"
     plan = steelyard("plan", folder, "--agent", "noop", "--out", folder / "study.yaml")
     assert "1 of 1 contracts not certified" in plan.out
     refused = steelyard("plan", folder, "--agent", "noop", "--out", folder / "other.yaml", "--certified")

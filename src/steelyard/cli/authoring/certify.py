@@ -145,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(f"{json.dumps(found.to_json())}\n")
             sys.stdout.flush()
         else:
-            _print(found)
+            _print(found, are_kept=args.out is not None)
     if tried > 1 and not args.json:
         sys.stdout.write(f"{certified} of {tried} contracts certified\n")
     return code
@@ -184,7 +184,8 @@ def _try(
         progress.expect(contract.id, len(plan.trials))
         found = certifier.certify(contract, plan)
     parts: dict[Part, CertificatePart] = {
-        name: make_part(rows, (), args.sandbox) for name, rows in found.parts.items()
+        name: make_part(rows if args.out else [row._replace(folder="") for row in rows], (), args.sandbox)
+        for name, rows in found.parts.items()
     }
     for name, part in parts.items():
         save_certificate(contract.digest, contract.id, name, part)
@@ -215,7 +216,7 @@ def _progress() -> Iterator[_Progress]:
         yield _Progress(status)
 
 
-def _print(found: Certified) -> None:
+def _print(found: Certified, *, are_kept: bool) -> None:
     sys.stdout.write(f"{found.head}\n")
     lines = found.checked.lines()[1:] if found.checked.faults or found.checked.lacking else []
     for line in lines:
@@ -227,3 +228,8 @@ def _print(found: Certified) -> None:
         console().print(f"\n{TITLES[name]}" + (" (advice)" if name in ADVICE else ""), highlight=False)
         console().print(table(part.results, with_reasons=True))
     console().print(Text(f"\n{found.size['text']}\n"), highlight=False)
+    if not found.holds and not are_kept:
+        console().print(
+            "The runs are not kept; with `--out DIR` they are, and `steelyard show` explains each.\n",
+            highlight=False,
+        )
