@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gateway_rig import REAL_KEY, WIRES, Got, MakeRig, Rig
 from steelyard.errors import OperatorFault
@@ -159,6 +163,61 @@ def test_a_damaged_cassette_is_refused(tmp_path: Path) -> None:
     (tmp_path / "0001.json").write_text("{}")
     with pytest.raises(OperatorFault, match="not a recorded exchange"):
         CassettePlayer(tmp_path, {})
+
+
+REQUEST = {"provider": "anthropic", "wire": "messages", "path": "/v1/messages", "model": "m", "body": {}}
+RESPONSE = {"status": 200, "headers": {"content-type": "application/json"}, "body": "{}"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"status": None}, "status is None, not a status of HTTP"),
+        ({"status": 99}, "status is 99"),
+        ({"headers": {"content-type": "a\r\nx: y"}}, "not one line of text"),
+        ({"headers": 3}, "not a recorded exchange"),
+        ({"base64": "a*b"}, "not a recorded exchange"),
+        ({"events": [1]}, "not a recorded exchange"),
+    ],
+)
+def test_an_edited_answer_that_cannot_be_sent_is_refused_before_the_run(
+    tmp_path: Path, change: dict[str, Any], words: str
+) -> None:
+    entry = {"request": REQUEST, "response": {**RESPONSE, **change}}
+    (tmp_path / "0001.json").write_text(json.dumps(entry))
+    with pytest.raises(OperatorFault, match=words):
+        CassettePlayer(tmp_path, {})
+
+
+def test_a_cassette_does_not_wait_for_a_fifo(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "0001.json")
+    with pytest.raises(OperatorFault, match="not a regular file"):
+        CassettePlayer(tmp_path, {})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    place=st.sampled_from(["request", "response", *REQUEST, *RESPONSE, "base64", "events"]),
+    value=JSON,
+)
+def test_any_json_in_a_cassette_is_loaded_or_refused_in_words(
+    tmp_path_factory: pytest.TempPathFactory, place: str, value: Any
+) -> None:
+    entry: dict[str, Any] = {"request": dict(REQUEST), "response": dict(RESPONSE)}
+    if place in entry:
+        entry[place] = value
+    else:
+        entry["request" if place in REQUEST else "response"][place] = value
+    folder = tmp_path_factory.mktemp("tape")
+    (folder / "0001.json").write_text(json.dumps(entry))
+    with suppress(OperatorFault):
+        CassettePlayer(folder, {})
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ import orjson
 
 from steelyard.errors import OperatorFault
 from steelyard.evidence.redact import NO_SECRETS, Secrets
+from steelyard.filesystem.plain_file import read_plain
 from steelyard.gateway.conversation import conversation_of, first_difference
 from steelyard.gateway.records import KeptBytes
 from steelyard.providers.endpoints import Endpoint
@@ -46,7 +47,9 @@ class _Recorded(NamedTuple):
     name: str
     content: Any
     wire: str
-    response: Mapping[str, Any]
+    status: int
+    headers: Mapping[str, str]
+    parts: list[bytes]  # the body, as it is sent
 
 
 class CassetteWriter:
@@ -120,14 +123,22 @@ class CassettePlayer:
 
     def _load(self, path: Path) -> None:
         try:
-            entry = orjson.loads(path.read_bytes())
-            asked = entry["request"]
+            entry = orjson.loads(read_plain(path))
+            asked, response = entry["request"], entry["response"]
             endpoint = Endpoint(asked["provider"], asked["wire"], asked["path"])
             request = ModelRequest(endpoint, b"", asked["body"], model=asked["model"])
             conversation = conversation_of(request, self._placeholders)
-            recorded = _Recorded(path.name, conversation.content, asked["wire"], entry["response"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise OperatorFault(f"--replay: {path} is not a recorded exchange: {error}") from error
+            recorded = _Recorded(
+                path.name,
+                conversation.content,
+                asked["wire"],
+                _status(response["status"]),
+                _headers(response["headers"]),
+                _parts(response),
+            )
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            raise OperatorFault(f"--replay: {path} is not a recorded exchange: {why}") from error
         self._all.append(recorded)
         self._by_digest.setdefault(conversation.digest, []).append(recorded)
 
@@ -173,14 +184,12 @@ async def replay(player: CassettePlayer, request: ModelRequest) -> AsyncIterator
     from steelyard.gateway.upstream.answer import Answer  # noqa: PLC0415  # aiohttp, where it is needed
 
     recorded = player.find(request)
-    parts = _parts(recorded.response)
 
     async def rest() -> AsyncIterator[bytes]:
-        for part in parts[1:]:
+        for part in recorded.parts[1:]:
             yield part
 
-    response = recorded.response
-    yield Answer(response["status"], response["headers"], parts[0] if parts else b"", rest())
+    yield Answer(recorded.status, recorded.headers, recorded.parts[0] if recorded.parts else b"", rest())
 
 
 def _body(data: bytes, *, is_stream: bool) -> dict[str, Any]:
@@ -199,9 +208,24 @@ def _events(text: str) -> list[str]:
     return [f"{part}\n\n" for part in parts[:-1]] + [parts[-1]]
 
 
+def _status(value: Any) -> int:
+    if type(value) is not int or not 200 <= value <= 599:
+        raise ValueError(f"response.status is {value!r}, not a status of HTTP")
+    return value
+
+
+def _headers(value: Any) -> Mapping[str, str]:
+    """Those that a recording keeps; others would steer the client or the connection."""
+    headers = {str(name).lower(): text for name, text in dict(value).items()}
+    kept = {name: headers[name] for name in _KEPT_HEADERS if name in headers}
+    if not all(isinstance(text, str) and text.isprintable() for text in kept.values()):
+        raise ValueError("response.headers has a value that is not one line of text")
+    return kept
+
+
 def _parts(response: Mapping[str, Any]) -> list[bytes]:
     if "base64" in response:
-        return [base64.b64decode(response["base64"])]
+        return [base64.b64decode(response["base64"], validate=True)]
     if "events" in response:
         return [one.encode() for one in response["events"]]
     return [str(response.get("body", "")).encode()]
