@@ -42,6 +42,30 @@ def test_a_tool_that_the_reference_lacks_too_is_the_contracts_fault(
     assert "also with the reference" in line["grades"][1]["why"]
 
 
+@pytest.mark.parametrize(
+    ("second", "verdict", "outcomes"),
+    [
+        # `make` says 2 where its compiler is missing, whatever the change is
+        (f"sh -c '{ABSENT} || exit 2'", "error", ["error", "error"]),
+        # what the reference does and the change does not is the change's failure
+        ("sh check.sh", "fail", ["error", "fail"]),
+    ],
+)
+def test_on_a_bench_that_lacks_a_tool_only_what_the_reference_can_do_counts_as_failed(
+    author: Author, steelyard: Steelyard, second: str, verdict: str, outcomes: list[str]
+) -> None:
+    checks = [{"id": one, "cmd": cmd, "timeout_s": 60} for one, cmd in (("a", NESTED), ("b", second))]
+    line = steelyard(
+        "run",
+        author.write(oracle={"checks": checks, "reference": "reference.patch"}),
+        "--agent",
+        "noop",
+        "--json",
+    ).line
+    assert line["verdict"] == verdict
+    assert [one["outcome"] for one in line["grades"] if one["name"] in "ab"] == outcomes
+
+
 @pytest.mark.parametrize("check", [{"cmd": "sh check.sh"}, {"type": "tests", "cmd": "sh check.sh"}])
 def test_a_change_that_says_127_itself_has_failed(
     check: dict[str, Any], tried: Callable[..., dict[str, Any]]

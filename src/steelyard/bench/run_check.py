@@ -28,7 +28,7 @@ from steelyard.bench.transfer.hidden_files import hidden_files
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.shell_scripts import read_only_scripts
 from steelyard.bench.verifier import reward_files, run_verifier
-from steelyard.bench.whose_fault import blamed, on_trusted_tree
+from steelyard.bench.whose_fault import blamed, excused, on_trusted_tree
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
 from steelyard.deferred.data_class import dataclass
@@ -78,6 +78,7 @@ class Bench:
     given: tuple[FileOverlay, ...] = ()  # files that come with steps: they lie under every change
     is_trusted: bool = False  # the reference or the bare snapshot, not an agent's change
     data: tuple[FileOverlay, ...] = ()  # of the tests, as the change has it
+    lacks_tool: bool = False  # an earlier check missed a command that the reference misses too
 
     def run(self, entry: GraderEntry, executed: Callable[[Outcome], None] = lambda _: None) -> Outcome:
         """Run one check by the contract's replay rule, telling each execution; one stands for them all."""
@@ -92,6 +93,8 @@ class Bench:
                     on_trusted = partial(self._on_trusted, entry, spec)
                     again = partial(self._execute, entry, spec)
                     outcome = blamed(self.environment, outcome, on_trusted, again)
+                    if self.lacks_tool:
+                        outcome = excused(self.environment, outcome, on_trusted)
             except (
                 GraderFault
             ) as fault:  # the check decides nothing with the reference either: no change is to blame

@@ -57,6 +57,20 @@ def blamed(
     return replace(outcome, outcome="fail", why=why, runs=("fail",), score=0.0)
 
 
+def excused(environment: Environment, outcome: Outcome, run_on: RunOn) -> Outcome:
+    """A failure on a bench that lacks a tool: an error where the reference fails too, because then every change does."""
+    if outcome.outcome != "fail" or outcome.forged:
+        return outcome
+    try:
+        there = on_trusted_tree(environment, run_on)
+    except (InfraFault, GraderFault):  # nothing is known then
+        return outcome
+    if there.outcome == "pass":
+        return outcome
+    why = f"{outcome.why}, also with the reference: the bench lacks a command"
+    return replace(outcome, outcome="error", why=why, runs=("error",), score=None)
+
+
 def on_trusted_tree(environment: Environment, run_on: RunOn) -> Outcome:
     """The check on the trusted tree, with all of its time."""
     with environment.cache.temporary() as scratch:

@@ -10,6 +10,7 @@ import orjson
 
 from steelyard.bench import live
 from steelyard.bench.execution_spec import VerifierSpec, bench_specs
+from steelyard.bench.missing_tool import MISSING
 from steelyard.bench.outcome import CheckOutcome, Outcome
 from steelyard.bench.rebuild import laid_entries, rebuild
 from steelyard.bench.run_check import Bench, check_environment, git_environment
@@ -51,7 +52,7 @@ def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     try_check_hosts(run)
     if run.ending is not None and run.is_graded_live(run.ending):
         return _live(run, checks)
-    return _each(run, checks, lambda entry: bench.run(entry, partial(_log_execution, run)))
+    return _each(run, checks, _on_bench(run, bench))
 
 
 def _bench_findings(checks: Sequence[GraderEntry], findings: Sequence[Finding]) -> list[Finding]:
@@ -65,9 +66,22 @@ def _live(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     """Run the checks in the agent's own sandbox, which holds the change and is not used afterwards."""
     bench = replace(_bench(run, ()), live=live.LiveTree(run.sandbox))
     try:
-        return _each(run, checks, lambda entry: bench.run(entry, partial(_log_execution, run)))
+        return _each(run, checks, _on_bench(run, bench))
     finally:
         run.exit_stats = run.sandbox.stop()
+
+
+def _on_bench(run: LiveRun, bench: Bench) -> Callable[[GraderEntry], Outcome]:
+    """Run one check after the other. After one that missed a tool, failures are compared with the reference."""
+    lacks_tool = False
+
+    def decide(entry: GraderEntry) -> Outcome:
+        nonlocal lacks_tool
+        outcome = replace(bench, lacks_tool=lacks_tool).run(entry, partial(_log_execution, run))
+        lacks_tool = lacks_tool or (outcome.outcome == "error" and outcome.why == MISSING)
+        return outcome
+
+    return decide
 
 
 def refuse_all(
