@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.agents.base import AgentResources
 from steelyard.agents.catalogue import find_agent
-from steelyard.agents.configured import configured
+from steelyard.agents.configured import configured, mounted_name
 from steelyard.agents.data import Noop
 from steelyard.agents.process import CommandLine
 from steelyard.cli.options.agent_options import check_agents
@@ -94,6 +94,21 @@ def test_a_program_that_is_not_in_the_agents_folder_is_named(tmp_path: Path) -> 
     agent = configured(CommandLine("/opt/agent/bin/absent x"), "", options, ENVIRON)
     with pytest.raises(OperatorFault, match="there is no /opt/agent/bin/absent"):
         agent.programs()
+
+
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [("mine", "/opt/agent/bin/mine"), ("top", "/opt/agent/top"), ("git", None), ("/opt/agent/top", None)],
+)
+def test_a_program_of_a_mounted_folder_is_found_by_its_short_name(
+    tmp_path: Path, program: str, found: str | None
+) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "bin").mkdir()
+    for name in ("bin/mine", "top"):
+        (tmp_path / name).write_text("")
+    agent = configured(CommandLine(program), "", AgentOptions(paths=(f"{tmp_path}:/opt/agent",)), ENVIRON)
+    assert mounted_name(agent, program) == found
 
 
 def test_an_agent_has_the_name_that_it_is_given() -> None:

@@ -15,7 +15,7 @@ import pytest
 from authoring import Author, CliResult, Steelyard
 from steelyard.contract.snapshot.work_tree import uncommitted
 from steelyard.errors import OperatorFault
-from steelyard.evidence.folder.folder import SEAL
+from steelyard.evidence.folder.folder import SEAL, RunFolder
 from steelyard.evidence.folder.seal import seal
 from steelyard.importers.direct import find_folders
 
@@ -94,12 +94,13 @@ def test_a_closed_stdout_is_no_crash(words: str, author: Author, tmp_path: Path,
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("words", ["check contract", "--help", "--version", "run --help"])
 def test_an_output_that_cannot_be_written_is_one_line_and_exit_3(
-    author: Author, tmp_path: Path, cache: Path
+    author: Author, tmp_path: Path, cache: Path, words: str
 ) -> None:
     author.write()
     refused(
-        shell("steelyard check contract >/dev/full", tmp_path, cache),
+        shell(f"steelyard {words} >/dev/full", tmp_path, cache),
         3,
         "No space left on device",
         "steelyard runs",
@@ -206,6 +207,30 @@ def test_check_warns_of_lfs_pointers(steelyard: Steelyard, author: Author) -> No
     assert (result.code, "Git LFS pointers" in result.out, "git lfs pull" in result.out) == (0, True, True), (
         result.out
     )
+
+
+def test_init_inside_a_repository_names_the_option_that_takes_it(
+    steelyard: Steelyard, tmp_path: Path
+) -> None:
+    found = repository(tmp_path / "mine", {"a.py": ""})
+    result = steelyard("init", found / "contract")
+    assert f"`steelyard init FOLDER --git {found}` makes a contract from it" in result.out
+
+
+@pytest.mark.parametrize("place", ["absent/study.yaml", "file/study.yaml"])
+def test_a_plan_in_a_folder_that_is_not_there_is_refused_before_anything_is_computed(
+    steelyard: Steelyard, author: Author, tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    result = steelyard("plan", author.write(), "--agent", "noop", "--out", tmp_path / place)
+    refused(result, 2, "there is no folder")
+
+
+def test_git_ignores_the_runs_of_the_default_folder(tmp_path: Path) -> None:
+    RunFolder.create(tmp_path / ".steelyard" / "runs", "1-a")
+    RunFolder.create(tmp_path / "elsewhere" / "runs", "1-a")
+    assert (tmp_path / ".steelyard" / ".gitignore").read_text() == "*\n"
+    assert not (tmp_path / "elsewhere" / ".gitignore").exists()
 
 
 def test_the_same_agent_twice_is_answered_with_repeats(steelyard: Steelyard, author: Author) -> None:

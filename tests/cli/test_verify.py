@@ -119,6 +119,13 @@ def test_an_incomplete_run_is_said_to_be_incomplete(
     assert "incomplete" in capsys.readouterr().out
 
 
+def test_every_run_of_a_folder_is_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_run(tmp_path / "runs", "1-a")
+    make_run(tmp_path / "runs", "2-b")
+    assert run_verb(str(tmp_path / "runs")) == 0
+    assert [line[:7] for line in capsys.readouterr().out.splitlines()] == ["ok  1-a", "ok  2-b"]
+
+
 def test_one_broken_run_among_several_decides_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

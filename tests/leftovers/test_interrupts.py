@@ -82,7 +82,7 @@ def test_a_signal_ends_a_command_with_a_message_its_rows_and_nothing_left(
         send(process, number)
         out, err = process.communicate()
     assert process.returncode == 128 + number
-    assert err.startswith("steelyard: interrupted; unfinished runs are lost, every sealed run is kept")
+    assert err.startswith("steelyard: interrupted; every run that was sealed is kept")
     assert err.count("\n") == 1
     assert "noop" in out
     assert_nothing_is_left(process.pid, family, cache)

@@ -88,6 +88,15 @@ class ConfiguredAgent:
         return True
 
 
+def mounted_name(agent: Agent, program: str) -> str | None:
+    """The whole path of a program in a folder of the agent's own: such a folder is mounted, and is not on PATH."""
+    for folder in agent.resources.folders:
+        for place in (program, f"bin/{program}"):
+            if not program.startswith("/") and (folder.source / place).is_file():
+                return posixpath.join(folder.path, place)
+    return None
+
+
 def configured(agent: Agent, name: str, options: AgentOptions, environ: Mapping[str, str]) -> Agent:
     """The agent with a name of its own and what the options give it. An agent without a process is given nothing."""
     own = agent.resources

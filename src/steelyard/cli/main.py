@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         is_closed = open_standard_streams()
         _heed_signals(received)
-        code = _run(list(sys.argv[1:] if argv is None else argv))
+        code = _run_or_help(list(sys.argv[1:] if argv is None else argv))
         if is_closed:
             _say(CLOSED)
         if why := lost_output():
@@ -140,12 +140,21 @@ def _say(line: str) -> None:
     print(f"steelyard: {line}", file=sys.stderr)  # noqa: T201  # this is the command line
 
 
+def _run_or_help(arguments: list[str]) -> int:
+    try:
+        return _run(arguments)
+    except SystemExit:  # of argparse: --help, or a mistake in the options
+        if not lost_output():
+            raise
+        return INFRASTRUCTURE
+
+
 def _run(arguments: list[str]) -> int:
     verb = next((word for word in arguments if not word.startswith("-")), None)
+    outlive_reader()
     if verb not in VERBS or arguments[0] != verb:
         return _without_verb(arguments)
     _escape_what_stdout_cannot_say()
-    outlive_reader()
     from steelyard.errors import ContractFault, SteelyardError  # noqa: PLC0415  # dataclasses cost as much as argparse
 
     module = _import_verb(verb, starts_sandboxes=_starts_sandboxes(arguments))
@@ -237,7 +246,13 @@ def _end_interrupted(received: list[int]) -> NoReturn:
         with suppress(ValueError):
             signal.signal(number, signal.SIG_IGN)
     with suppress(OSError, ValueError):
-        _say("interrupted; unfinished runs are lost, every sealed run is kept (`steelyard runs`)")
+        has_runs = "steelyard.study.engine" in sys.modules
+        kept = (
+            "; every run that was sealed is kept (`steelyard runs`), one that was not is lost"
+            if has_runs
+            else ""
+        )
+        _say(f"interrupted{kept}")
         sys.stderr.flush()
     code = 128 + (received[0] if received else signal.SIGINT)
     if "steelyard.filesystem.cache" in sys.modules:  # otherwise nothing was begun

@@ -32,7 +32,10 @@ from steelyard.report.trace.timeline import short_timeline
 TAIL_LINES = 20
 TAIL_BYTES = 64 << 10
 SHOWN_TESTS, SHOWN_CHARS = 10, 2000
-CHANGED = "[the suite printed what follows; controls may have changed expectations and file names in it]"
+CHANGED = (
+    "[printed by the tests; Steelyard changes expected values of some on purpose, to catch faked results, "
+    "and failures of those are right]"
+)
 MAX_OUTCOME_BYTES = 64 << 20
 
 
@@ -72,7 +75,7 @@ def replay_lines(folder: RunFolder) -> list[str]:
     lines = {
         "changes": f"`steelyard replay {folder.run_id}` makes the recorded changes again",
         "cassette": "`steelyard run` with the same agent and `--replay {}` gives the recorded answers of its models",
-        "agent": "`steelyard run` with the same agent, which had no network",
+        "agent": "`steelyard run` with the same agent does the same again: it had no network",
     }
     return [f"replay: {lines[way.kind].format(one_line(way.cassette))}" for way in ways]
 
@@ -352,11 +355,11 @@ def check_output(folder: Path, check: str) -> str:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ""
     more = [f"and {len(failed) - SHOWN_TESTS} more"] if len(failed) > SHOWN_TESTS else []
-    note = [CHANGED] if failed and printed.strip() and _may_be_changed(outcome) else []
+    note = [CHANGED] if failed and printed.strip() and may_be_changed(outcome) else []
     return "\n".join([*failed[:SHOWN_TESTS], *more, *note, _last_lines(printed)]).strip("\n")
 
 
-def _may_be_changed(outcome: Mapping[str, Any]) -> bool:
+def may_be_changed(outcome: Mapping[str, Any]) -> bool:
     """Whether what a suite printed may be that of a run in which the controls changed tests."""
     return outcome.get("oracle") != "split" and outcome["reported"]["channel"] != "exit_code"
 

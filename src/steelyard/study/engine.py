@@ -19,6 +19,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from steelyard.agents.catalogue import agent_for
+from steelyard.agents.configured import mounted_name
 from steelyard.bench.absent_tools import absent_programs, refuse_absent_tools
 from steelyard.contract.contract import Contract
 from steelyard.contract.contract_store import ContractStore
@@ -59,10 +60,14 @@ def refuse_absent_agent(trial: Trial, environment: Environment) -> None:
     agent = agent_for(trial.agent, trial.contract, trial.options)
     programs = agent.programs()
     missing = absent_programs(environment, sorted(programs)) if programs else []
+    if missing and (place := mounted_name(agent, missing[0])):
+        raise OperatorFault(
+            f"agent {agent.name}: the folder of --agent-path is not on PATH; write `{place}` instead of `{missing[0]}`"
+        )
     if missing:
         raise OperatorFault(
             f"agent {agent.name}: `{missing[0]}` is not in the sandbox of {trial.contract.id}; "
-            "give its folder with --agent-path, name its toolchain in the contract, or use an image that has it"
+            "give its folder with --agent-path and write its whole path, name its toolchain in the contract, or use an image that has it"
         )
 
 

@@ -76,4 +76,4 @@ def test_a_makefile_without_c_sources_is_not_a_c_project() -> None:
 
 
 def test_an_empty_repository_is_taken_for_python() -> None:
-    assert detect(Repository()) == ("python", "no file names another language")
+    assert detect(Repository()) == ("python", "the repository's files name no language that `init` knows")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -74,8 +75,19 @@ def _lines(args: argparse.Namespace, written: Written) -> list[str]:
             if has_own_repo
             else []
         ),
-        f"next: fill them in, then steelyard check {args.folder}",
+        *_repository_hint(args.folder, has_own_repo=has_own_repo),
+        f"next: fill them in, then steelyard check {shlex.quote(str(args.folder))}",
     ]
+
+
+def _repository_hint(folder: Path, *, has_own_repo: bool) -> list[str]:
+    """For those who stand in the repository that they mean."""
+    places = folder.absolute().parents if has_own_repo else ()
+    found = next((place for place in places if (place / ".git").exists()), None)
+    if found is None:
+        return []
+    command = f"steelyard init FOLDER --git {shlex.quote(str(found))}"
+    return [f"note: this is inside the Git repository {found}; `{command}` makes a contract from it"]
 
 
 def _node() -> str | None:

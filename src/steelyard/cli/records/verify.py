@@ -12,7 +12,7 @@ import orjson
 
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.evidence.change.change import Change
-from steelyard.evidence.folder.folder import CHANGE, SEAL, RunFolder, find_run
+from steelyard.evidence.folder.folder import CHANGE, SEAL, RunFolder, find_named
 from steelyard.evidence.folder.gradings import grading_files
 from steelyard.evidence.folder.seal import Break, leftovers
 from steelyard.evidence.trace.completeness import Completeness, measure_completeness
@@ -34,7 +34,10 @@ HELP = "verify that the record of a run was not altered"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run", nargs="+", metavar="RUN", help="`last`, a run folder, or the start or the end of a run's name"
+        "run",
+        nargs="+",
+        metavar="RUN",
+        help="`last`, a run folder, a folder of runs, or the start or the end of a run's name",
     )
     add_runs_option(parser)
     parser.add_argument(
@@ -51,8 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     worst = 0
-    for wanted in args.run:
-        folder = find_run(args.runs, wanted)
+    for folder in [one for wanted in args.run for one in find_named(args.runs, wanted)]:
         breaks = record_breaks(folder, args.public_key)
         if args.deep and not breaks:
             breaks = list(_absent_blobs(folder))

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.cli.console.output import print_json
+from steelyard.cli.console.output import check_out, print_json
 from steelyard.cli.options.agent_options import add_agent_options, agent_options, check_agents
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.cli.options.store_option import add_store_option, synced_store
@@ -174,6 +174,9 @@ def run(args: argparse.Namespace) -> int:
 
     if args.out.exists() and not args.force:
         raise OperatorFault(f"{args.out} exists; a plan is not replaced without --force")
+    if not args.out.absolute().parent.is_dir():
+        raise OperatorFault(f"--out {args.out}: there is no folder {args.out.parent}")
+    check_out(args.out.absolute().parent)
     options = agent_options(args)
     check_agents(list(dict.fromkeys([*args.agent, *args.baseline])), options)
     wish = _wish(args)

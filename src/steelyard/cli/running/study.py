@@ -306,7 +306,10 @@ def _state_of(opened: Opened, args: argparse.Namespace) -> dict[str, Any]:
             store.sync(print_progress)
             for entry in store.query(Query(study=opened.plan.identity)):
                 progress.add(entry)
-    return status_of(opened.plan, opened.folder, progress)
+    state = status_of(opened.plan, opened.folder, progress)
+    if state["state"] == "interrupted":
+        state["why"] = f"`steelyard study resume {args.plan}` continues it"
+    return state
 
 
 def _list(args: argparse.Namespace) -> int:

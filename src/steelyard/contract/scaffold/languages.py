@@ -244,4 +244,4 @@ def detect(repository: Repository) -> tuple[str, str]:
     for name, suffix in _SUFFIXES.items():
         if repository.has_suffix(*([suffix] if isinstance(suffix, str) else suffix)):
             return name, "its files' names"
-    return "python", "no file names another language"
+    return "python", "the repository's files name no language that `init` knows"

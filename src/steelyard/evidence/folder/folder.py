@@ -41,6 +41,7 @@ ANNOTATIONS, ANNOTATIONS_HEAD = "annotations", "annotations-head.json"
 AGENT, CHECKS, BLOBS, GRADINGS, STEPS = "agent", "checks", "blobs", "gradings", "steps"
 OUTCOME, FINDINGS = "outcome.json", "findings.json"
 TEMPORARY = ".tmp-"
+HOME_FOLDER = ".steelyard"  # of the default folder of runs
 LAST = "last"  # names the newest run of a folder of runs
 
 _ODD = deferred_pattern(r"[^A-Za-z0-9._]+")
@@ -59,6 +60,7 @@ class RunFolder:
         folder = cls(root / run_id, secrets)
         try:
             root.mkdir(parents=True, exist_ok=True)
+            _keep_out_of_git(root.parent)
             folder.path.mkdir(mode=0o700)
             for name in (AGENT, CHECKS, BLOBS, GRADINGS):
                 (folder.path / name).mkdir(mode=0o700)
@@ -132,6 +134,12 @@ def write_atomic(target: Path, data: bytes, *, durable: bool) -> None:
         raise
     if durable:
         sync(target.parent)
+
+
+def _keep_out_of_git(folder: Path) -> None:
+    """The default place of runs is in the user's repository, where no run should be committed."""
+    if folder.name == HOME_FOLDER and not (folder / ".gitignore").exists():
+        (folder / ".gitignore").write_text("*\n")
 
 
 def write_new(path: str, data: bytes, *, durable: bool) -> None:

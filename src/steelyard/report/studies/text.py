@@ -42,7 +42,7 @@ def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
     usd, hours = forecast["usd"], forecast["hours"]
     yield f"trials     {forecast['trials']}"
     yield f"cost       {_spread(usd, 'USD')}"
-    yield f"time       {_spread(hours, 'hours')} with {forecast['jobs']} at a time; from {forecast['from']}"
+    yield f"time       {_spread(*_in_its_unit(hours))} with {forecast['jobs']} at a time; from {forecast['from']}"
     if forecast.get("power"):
         yield from _power(forecast["power"])
 
@@ -56,6 +56,19 @@ def _power(one: Mapping[str, Any]) -> Iterator[str]:
             f"warning: the main stage begins only with power {one['wanted']:g}, which takes {needed} contracts at these rates; add "
             "contracts, raise --minimum-effect, or plan --minimum-power 0 (no claim of power)"
         )
+
+
+def _in_its_unit(hours: Mapping[str, float | None]) -> tuple[Mapping[str, float | None], str]:
+    """A short study in seconds or minutes: two decimals of an hour say nothing of it."""
+    length = hours["expected"] if hours["expected"] is not None else hours["most"]
+    factor, unit = (
+        (1, "hours")
+        if length is None or length >= 1
+        else (60, "minutes")
+        if length * 60 >= 1
+        else (3600, "seconds")
+    )
+    return {name: None if value is None else value * factor for name, value in hours.items()}, unit
 
 
 def _spread(one: Mapping[str, float | None], unit: str) -> str:

@@ -134,7 +134,10 @@ def _serve(sock: socket.socket, nursery: Nursery) -> None:
             os.read(wake, 4096)
             nursery.reap()
         if sock.fileno() in ready:
-            message, descriptors, _, _ = socket.recv_fds(sock, 64, 2)
+            try:
+                message, descriptors, _, _ = socket.recv_fds(sock, 64, 2)
+            except ConnectionError:  # the controller ended with something of ours unread
+                return
             if not message:
                 return
             if message == START:

@@ -11,6 +11,7 @@ from steelyard.evidence.folder.folder import CHECKS, OUTCOME
 from steelyard.evidence.output_view import output_text
 from steelyard.filesystem.plain_file import open_plain
 from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.report.one_run import CHANGED
 from steelyard.web.layout import card, empty, facts, notice, table
 from steelyard.web.message import Request
 from steelyard.web.run.header import run_document
@@ -83,6 +84,7 @@ def _card(record: RunRecord, name: str, outcome: Mapping[str, Any], only: str) -
         [notice(cut(str(note), 1000), "warning") for note in outcome.get("notes") or ()],
         _controls(outcome.get("controls")),
         _tests(record, name, outcome.get("reported"), only),
+        tag("p", CHANGED.strip("[]"), class_="dim") if outcome.get("oracle") == "twin" else None,
         [_stream(stream, outcome.get(stream)) for stream in ("stdout", "stderr")],
         id_=name,
     )
