@@ -129,7 +129,7 @@ def _from_here(folder: Path) -> Path:
 def _as_expected(result: Mapping[str, Any], wanted: str) -> Styled:
     if wanted == result["verdict"]:
         return Styled("as expected", "green")
-    return Styled(f"not {wanted}!", "bold red")
+    return Styled(f"NOT {wanted}", "bold red")
 
 
 def coloured(verdict: str) -> Styled:

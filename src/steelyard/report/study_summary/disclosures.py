@@ -197,7 +197,9 @@ def _deviation(each: Mapping[str, object]) -> tuple[str, str, str]:
         return f"study: {each.get('deviation')}", AS_PLANNED, observed
     detail = each.get("limit") or each.get("check")
     what = str(each.get("what")) + (f" {detail}" if detail else "")
-    return what, _value_text(each.get("planned")), _value_text(each.get("observed"))
+    found = each.get("observed")
+    shown = "not enforced" if "limit" in each and found is None else _value_text(found)
+    return what, _value_text(each.get("planned")), shown
 
 
 def _value_text(value: object) -> str:

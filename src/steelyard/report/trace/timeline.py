@@ -194,6 +194,14 @@ def _fields(*names: str) -> Callable[[Row, Mapping[str, Any]], Row]:
     return describe
 
 
+def _redaction(row: Row, payload: Mapping[str, Any]) -> Row:
+    spans = payload.get("spans")
+    counts = spans.items() if isinstance(spans, dict) else ()
+    return _with(
+        row, f"event {payload.get('event')}: {', '.join(f'{name} {count} x' for name, count in counts)}"
+    )
+
+
 def _ended(row: Row, payload: Mapping[str, Any]) -> Row:
     code, rationale = str(payload.get("code") or ""), payload.get("rationale")
     return _with(row, f"{code} ({rationale})" if code and rationale else code or str(rationale or ""))
@@ -223,7 +231,7 @@ _ROWS: dict[str, tuple[str, Callable[[Row, Mapping[str, Any]], Row]]] = {
     "monitor.alert": ("alert", _fields("code", "why", "stage")),
     "intervention": ("intervention", _fields("action", "code", "why")),
     "operator.decision": ("operator", _fields("decision", "by", "reason")),
-    "redaction": ("redaction", _fields("event", "spans")),
+    "redaction": ("redaction", _redaction),
     "network.connection": ("network", _fields("to", "failed")),
     "kernel.attempt": ("kernel", _fields("call", "target", "error", "process")),
     "run.mismatch": ("mismatch", _fields("field", "why")),
