@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.golang.twin import twin_go
 from steelyard.bench.twin.javascript.twin import twin_javascript
 from steelyard.bench.twin.python.twin import twin_python
 
@@ -13,7 +15,9 @@ _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 TWINS: Mapping[str, Callable[[bytes, str, bytes], Twin | None]] = {
     ".py": twin_python,
     **dict.fromkeys(_JAVASCRIPT, twin_javascript),
+    "_test.go": twin_go,
 }
+_RUNS_GO = re.compile(r"(^|[\s/;&|(])(go\s+test|gotestsum)(\s|$)")
 
 
 def has_twin(path: str, suite: Suite) -> bool:
@@ -21,6 +25,8 @@ def has_twin(path: str, suite: Suite) -> bool:
     if path.endswith(".py"):
         # Without assertions everything passes, with whatever expectations.
         return not suite.env.get("PYTHONOPTIMIZE") and not {"-O", "-OO"}.intersection(suite.argv)
+    if path.endswith(".go"):
+        return path.endswith("_test.go") and _RUNS_GO.search(suite.command) is not None
     return path.endswith(tuple(TWINS))
 
 
