@@ -134,7 +134,7 @@ class Assertions:
         if compared:
             for place in sorted(compared):
                 yield from self.conditions.values(arguments[place], scope) if place < len(arguments) else ()
-        elif _LIKE_AN_ASSERTION.search(name):
+        elif name not in self.helpers and _LIKE_AN_ASSERTION.search(name):
             for one in reversed(arguments):
                 yield from self.conditions.values(one, scope, odds=Odds.LIKELY)
 

@@ -22,13 +22,14 @@ from steelyard.bench.twin.golang.literals import (
     text_of,
     values_of,
 )
+from steelyard.bench.twin.golang.scope import Scope, is_compared
 from steelyard.bench.twin.plausible.strings import other_beginnings, other_ends
 from steelyard.bench.twin.sites import UNSTEADY, Change, Odds, Place, Strength
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from steelyard.bench.twin.golang.scope import Cell, Scope
+    from steelyard.bench.twin.golang.scope import Cell
 
 _PAIRS = {"==": "!=", "<": ">=", ">": "<="}
 _OPPOSITE = {**_PAIRS, **{two: one for one, two in _PAIRS.items()}}
@@ -51,6 +52,7 @@ class Found(NamedTuple):
     table: int = -1
     row: int = -1
     reached: bool = True
+    partial: bool = False  # only some rows of a table come to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,8 @@ class Conditions:
         columns = scope.cells(node)
         if columns is not None:
             table, cells = columns
-            most = odds if scope.columns.get(text_of(node), 0) <= 1 else min(odds, _LIKELY)
+            other_uses = scope.columns.get(text_of(node), 0) - (not is_compared(node, scope))
+            most = min(odds, _LIKELY) if other_uses > 0 else odds
             for cell in cells:
                 others = self._of_cell(cell, make) if cell is not None else None
                 if cell is not None and others is not None and others.edits:

@@ -72,12 +72,15 @@ class Scope:
     """What is known at one place of a test."""
 
     structs: Mapping[str, Node] = field(default_factory=dict)  # the struct types that the file declares
-    shared: Mapping[str, Node] = field(default_factory=dict)  # values of the file's that one test uses
+    shared: Mapping[str, Node] = field(default_factory=dict)  # values that the file declares
+    own: frozenset[str] = frozenset()  # those of them that one place uses
     testing: frozenset[str] = frozenset()  # names of *testing.T
     values: Mapping[str, Node] = field(default_factory=dict)
     uses: Mapping[str, int] = field(default_factory=dict)  # how often a name stands in its block
     tables: Mapping[str, Table] = field(default_factory=dict)  # variables of loops
-    columns: Mapping[str, int] = field(default_factory=dict)  # how often `tt.want` stands in its loop
+    columns: Mapping[str, int] = field(
+        default_factory=dict
+    )  # how often a loop uses `tt.want`, but for comparing
 
     def inside(self, block: Node) -> Scope:
         """With the names that the statements of a block declare."""
@@ -85,7 +88,7 @@ class Scope:
         if not declared:
             return self
         uses = used_names(block, self.testing)
-        assigned = set(_assigned(block))
+        assigned = set(assigned_names(block))
         hidden = {name for name, value in declared.items() if value is None or name in assigned}
         values = {name: one for name, one in declared.items() if one is not None and name not in hidden}
         kept = {name: one for name, one in self.values.items() if name not in declared}
@@ -110,10 +113,16 @@ class Scope:
         names = [text_of(one) for one in values_of(left)]
         if table is None or len(names) > 2 or not table.elements:
             return None
-        columns = used_columns(body, self.testing)
+        columns = used_columns(body, self)
         values = {name: one for name, one in self.values.items() if name not in names}
-        tables = {**self.tables, **({names[1]: table} if len(names) == 2 else {})}
-        return replace(self, values=values, tables=tables, columns={**self.columns, **columns})
+        kept = {name: one for name, one in self.tables.items() if name not in names}
+        own = {names[1]: table} if len(names) == 2 and self._is_own(right) else {}
+        return replace(self, values=values, tables={**kept, **own}, columns={**self.columns, **columns})
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether only some rows of a table come here."""
+        return any(len(one.active) < len(one.elements) for one in self.tables.values())
 
     def narrowed(self, variable: str, rows: frozenset[int]) -> Scope:
         table = replace(self.tables[variable], active=rows)
@@ -166,11 +175,18 @@ class Scope:
             if one.type == "expression_statement" and values_of(one)
         )
 
-    def _table(self, node: Node) -> Table | None:
+    def _is_own(self, node: Node) -> bool:
+        """Whether this loop alone uses a table, so that another value in it changes nothing else."""
         name = text_of(node)
+        return (
+            node.type != "identifier"
+            or self.uses.get(name, 0) == 2
+            or (name in self.own and name not in self.values)
+        )
+
+    def _table(self, node: Node) -> Table | None:
         if node.type == "identifier":
-            found = self.values.get(name) if self.uses.get(name) == 2 else None
-            node = found or self.shared.get(name) or node
+            node = self.values.get(text_of(node)) or self.shared.get(text_of(node)) or node
         kind, body = node.child_by_field_name("type"), node.child_by_field_name("body")
         if node.type != "composite_literal" or kind is None or body is None or kind.type not in _COLLECTIONS:
             return None
@@ -230,13 +246,29 @@ def used_names(block: Node, testing: frozenset[str]) -> Counter[str]:
     return Counter(text_of(one) for one in _readers(block, testing) if one.type == "identifier")
 
 
-def used_columns(block: Node, testing: frozenset[str]) -> Counter[str]:
-    """How often each `tt.want`, and each plain name, stands in a loop, without messages."""
+def used_columns(block: Node, scope: Scope) -> Counter[str]:
+    """How often each `tt.want`, and each plain name, stands in a loop, without messages and conditions that fail a test."""
     found: Counter[str] = Counter()
-    for one in _readers(block, testing):
-        if one.type in {"selector_expression", "index_expression", "identifier"}:
+    for one in _readers(block, scope.testing):
+        if one.type in {"selector_expression", "index_expression", "identifier"} and not is_compared(
+            one, scope
+        ):
             found[text_of(one)] += 1
     return found
+
+
+def is_compared(node: Node, scope: Scope) -> bool:
+    """Whether it is one side of a comparison that fails a test."""
+    above = node.parent
+    while above is not None and above.type in {"parenthesized_expression", "binary_expression"}:
+        operator = text_of(above.child_by_field_name("operator"))
+        if above.type == "binary_expression" and operator not in {"==", "!=", "||"}:
+            return False
+        node, above = above, above.parent
+    if above is None or above.type != "if_statement" or above.child_by_field_name("condition") != node:
+        return False
+    testing = replace(scope, testing=scope.testing | {"t"})
+    return testing.fails(above.child_by_field_name("consequence"))
 
 
 def _each(group: Node) -> Iterator[tuple[str, Node | None]]:
@@ -252,7 +284,7 @@ def _declarations(block: Node) -> Iterator[tuple[str, Node | None]]:
             seen.add(name)
 
 
-def _assigned(node: Node) -> Iterator[str]:
+def assigned_names(node: Node) -> Iterator[str]:
     """Names that get another value, or whose address is taken."""
     if node.type in {"assignment_statement", "inc_statement", "dec_statement"}:
         left = node.child_by_field_name("left") or node
@@ -261,7 +293,7 @@ def _assigned(node: Node) -> Iterator[str]:
         operand = node.child_by_field_name("operand")
         yield from [text_of(operand)] if operand is not None and operand.type == "identifier" else []
     for child in node.named_children:
-        yield from _assigned(child)
+        yield from assigned_names(child)
 
 
 def _head(node: Node) -> str:

@@ -34,9 +34,10 @@ from steelyard.bench.twin.golang.literals import Literals, called, plain, text_o
 from steelyard.bench.twin.golang.scope import (
     SKIPPING,
     Scope,
+    assigned_names,
     declarations,
-    statements,
     parameters_of_testing,
+    statements,
     used_names,
 )
 from steelyard.bench.twin.plausible.strings import other_strings
@@ -133,6 +134,7 @@ class _Body:
     depth: int
     found: list[Found] = field(default_factory=list)
     loops: list[_Loop] = field(default_factory=list)
+    runs: int = 0  # places where loops make subtests
     in_loops: list[Found] = field(default_factory=list)  # in subtests that a loop makes
     fails: bool = False  # a subtest does, for certain
 
@@ -151,11 +153,13 @@ class _Reader:
         text = self.source.decode(errors="replace")
         literals = Literals(words_of(self.source), " ".join(_NEEDLES.findall(text)))
         self.conditions = Conditions(literals)
-        self.scope = Scope(dict(_structs(self.root)), dict(self._shared()))
+        uses = used_names(self.root, frozenset())
+        shared = dict(self._shared())
+        own = frozenset(name for name in shared if uses[name] == 2)
+        self.scope = Scope(dict(_structs(self.root)), shared, own)
         self.methods = dict(self._suite_methods())
         self.assertions = Assertions(self.conditions, imports_of(self.root))
-        helpers = {name: compared for name, compared in self._helpers() if compared}
-        self.assertions = replace(self.assertions, helpers=helpers)
+        self.assertions = replace(self.assertions, helpers=dict(self._helpers()))
 
     def read_test(self, name: str, function: Node) -> None:
         body = function.child_by_field_name("body")
@@ -172,7 +176,7 @@ class _Reader:
     def _settle(self, body: _Body) -> bool:
         """Choose what is changed in a test; whether it is anything that may count."""
         loops = {one.table: one.rows for one in body.loops}
-        whole = self._whole(body.in_loops, loops) if loops else None
+        whole = self._whole(body.in_loops, loops, is_single=body.runs == 1) if loops else None
         everything = [*body.found, *body.in_loops]
         ways = whole or (None if body.fails else ways_of(_sites(everything)))
         if ways is None or (whole is None and not (ways.certain or ways.is_strong)):
@@ -186,14 +190,16 @@ class _Reader:
         return True
 
     @staticmethod
-    def _whole(found: Iterable[Found], loops: Mapping[int, int]) -> Ways | None:
-        """A change of every row of every table that makes subtests, if each is certain to fail one."""
+    def _whole(found: Iterable[Found], loops: Mapping[int, int], *, is_single: bool) -> Ways | None:
+        """A change that is certain to fail every subtest that loops make: of every row, or of what all of them run."""
+        found = [one for one in found if one.reached and one.odds is Odds.CERTAIN]
         rows: dict[tuple[int, int], Found] = {}
         for one in found:
-            if one.reached and one.odds is Odds.CERTAIN and one.table in loops:
+            if one.table in loops and one.table >= 0:
                 rows.setdefault((one.table, one.row), one)
-        if len(rows) < sum(loops.values()) or any(-1 in key for key in rows):
-            return None
+        if len(rows) < sum(loops.values()):
+            whole = [one for one in found if one.table < 0 and not one.partial]
+            return ways_of(_sites(whole)) if is_single else None
         places = tuple(place for _, one in sorted(rows.items()) for place in one.places)
         return ways_of([Site(Strength.VALUE, Odds.CERTAIN, places)])
 
@@ -237,9 +243,15 @@ class _Reader:
     def _walk(self, block: Node, scope: Scope, body: _Body, *, certain: bool, loop: bool = False) -> None:
         """`loop`: inside a subtest that a loop makes."""
         scope = scope.inside(block)
+        # A test that must panic does not come to its own end.
+        panics = any(
+            one.type == "defer_statement" and b"recover(" in (one.text or b"") for one in statements(block)
+        )
         for statement in statements(block):
             if body.depth > MAX_DEPTH:
                 return
+            if panics and statement.type != "defer_statement":
+                certain = False
             scope, certain = self._statement(statement, scope, body, certain=certain, loop=loop)
 
     def _statement(
@@ -254,6 +266,8 @@ class _Reader:
             case "for_statement":
                 self._for(statement, scope, body, certain=certain, loop=loop)
                 return scope, certain
+            case "expression_statement" if scope.is_failing(values_of(statement)[0]):
+                return scope, False
             case "expression_statement" | "defer_statement" if values_of(statement):
                 self._call(values_of(statement)[0], scope, body, certain=certain, loop=loop)
             case "expression_switch_statement" | "select_statement" | "type_switch_statement":
@@ -261,9 +275,11 @@ class _Reader:
                     self._walk(one, scope, body, certain=False, loop=loop)
         return scope, certain and not _leaves(statement, scope)
 
-    def _add(self, found: Iterable[Found], body: _Body, *, certain: bool, loop: bool) -> None:
+    def _add(self, found: Iterable[Found], scope: Scope, body: _Body, *, certain: bool, loop: bool) -> None:
         kept = [
-            one._replace(reached=one.reached and certain) for one in found if one.places and all(one.places)
+            one._replace(reached=one.reached and certain, partial=scope.is_narrowed)
+            for one in found
+            if one.places and all(one.places)
         ]
         (body.in_loops if loop else body.found).extend(kept)
 
@@ -283,7 +299,7 @@ class _Reader:
             if inner is not None:
                 self._walk(inner, scope.with_parameters(arguments[0]), body, certain=False, loop=loop)
         else:
-            self._add(self.assertions.found(call, scope), body, certain=certain, loop=loop)
+            self._add(self.assertions.found(call, scope), scope, body, certain=certain, loop=loop)
 
     def _subtest(
         self, arguments: list[Node], scope: Scope, body: _Body, *, certain: bool, loop: bool
@@ -296,6 +312,7 @@ class _Reader:
         title = _title(arguments[0])
         in_table = bool(scope.tables)
         if title is None or loop or in_table:
+            body.runs += not loop
             tables = {one.number: len(one.elements) for one in scope.tables.values()}
             for number, rows in tables.items():
                 body.loops.append(_Loop(number, rows))
@@ -338,22 +355,26 @@ class _Reader:
         inner = scope if initial is None else scope.inside(initial)
         if inner.fails(then):
             found = self.conditions.false(test, inner)
-            self._add(_without_nil(found, test, then), body, certain=certain, loop=loop)
+            self._add(_without_crashes(found, test, then), inner, body, certain=certain, loop=loop)
             if other is not None:
                 self._branch(other, inner, body, certain=certain, loop=loop)
             return scope, certain and (other is None or not _leaves(other, inner))
         if inner.fails(other):
-            self._add(self.conditions.true(test, inner), body, certain=certain, loop=loop)
+            self._add(self.conditions.true(test, inner), inner, body, certain=certain, loop=loop)
             self._branch(then, inner, body, certain=certain, loop=loop)
             return scope, certain and not _leaves(then, inner)
         variable, rows = _rows_where(test, inner)
         if variable and variable in scope.tables:
             active = scope.tables[variable].active
-            self._branch(then, inner.narrowed(variable, rows), body, certain=certain, loop=loop)
+            rest = active - rows
+            self._branch(
+                then, inner.narrowed(variable, rows), body, certain=certain and bool(rows), loop=loop
+            )
             if other is not None:
-                self._branch(other, inner.narrowed(variable, active - rows), body, certain=certain, loop=loop)
+                narrowed = inner.narrowed(variable, rest)
+                self._branch(other, narrowed, body, certain=certain and bool(rest), loop=loop)
             if other is None and _ends(then):
-                return scope.narrowed(variable, active - rows), certain
+                return scope.narrowed(variable, rest), certain and bool(rest)
             return scope, certain and not _leaves(statement, inner)
         for one in (then, other):
             if one is not None:
@@ -372,14 +393,15 @@ class _Reader:
         if block is None:
             return
         inner = None if clause is None else scope.with_loop(clause, block)
-        self._walk(block, inner or scope, body, certain=certain and inner is not None, loop=loop)
+        runs = inner is not None or _counts(statement)
+        self._walk(block, inner or scope, body, certain=certain and runs, loop=loop)
 
     def _shared(self) -> Iterator[tuple[str, Node]]:
-        """Values of the file's that one place of it uses."""
-        uses = used_names(self.root, frozenset())
+        """Names that the file declares with a value, and that keep it as far as the file shows."""
+        assigned = set(assigned_names(self.root))
         for one in values_of(self.root):
             for name, value in declarations(one):
-                if value is not None and uses[name] == 2:
+                if value is not None and name not in assigned:
                     yield name, value
 
     def _helpers(self) -> Iterator[tuple[str, frozenset[int]]]:
@@ -510,13 +532,28 @@ def _nonzero(node: Node, scope: Scope, zero: str) -> tuple[str, frozenset[int]]:
     return scope.variable_of(node), frozenset(rows)
 
 
-def _without_nil(found: Iterable[Found], test: Node, then: Node) -> Iterator[Found]:
-    """Without the opposite where the message would use what is nil then: that would end all tests of the package."""
+def _without_crashes(found: Iterable[Found], test: Node, then: Node) -> Iterator[Found]:
+    """Without changes after which the test may panic, which would end all tests of the package.
+
+    That is the opposite, where the message uses what is nil then; and an error that a row expects, where the test goes on
+    with what was returned beside it.
+    """
     names = compared_with_nil(test)
     is_used = any(
         re.search(rf"\b{re.escape(name)}(\.|\[)|\*{re.escape(name)}\b", text_of(then)) for name in names
     )
-    return (one for one in found if not (is_used and one.strength is Strength.NEGATION))
+    goes_on = not _ends(then) and not re.search(r"\.(Fatalf?|FailNow)\(", text_of(then))
+    for one in found:
+        expects_error = one.table >= 0 and any(change.edit.text == "false" for change in one.places[0])
+        if not (is_used and one.strength is Strength.NEGATION) and not (goes_on and expects_error):
+            yield one
+
+
+def _counts(statement: Node) -> bool:
+    """Whether a loop counts from a number to a larger one: `for i := 0; i < 3; i++`."""
+    clause = next((one for one in values_of(statement) if one.type == "for_clause"), None)
+    match = re.match(r"(\w+)\s*:=\s*(\d+)\s*;\s*\1\s*<=?\s*(\d+)\s*;", text_of(clause))
+    return match is not None and int(match[2]) < int(match[3])
 
 
 def _blocks(statement: Node) -> Iterator[Node]:
