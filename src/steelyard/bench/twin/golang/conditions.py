@@ -22,7 +22,7 @@ from steelyard.bench.twin.golang.literals import (
     text_of,
     values_of,
 )
-from steelyard.bench.twin.golang.scope import Scope, is_compared
+from steelyard.bench.twin.golang.scope import Scope, is_condition
 from steelyard.bench.twin.plausible.strings import other_beginnings, other_ends
 from steelyard.bench.twin.sites import UNSTEADY, Change, Odds, Place, Strength
 
@@ -90,11 +90,8 @@ class Conditions:
 
     def equal(self, one: Node, two: Node, scope: Scope, odds: Odds = Odds.CERTAIN) -> Iterator[Found]:
         """Another value of either side, of which the other one is not written down."""
-        for side in (one, two):
-            found = list(self.values(side, scope, odds=odds))
-            if found:
-                yield from found
-                return
+        sides = [list(self.values(side, scope, odds=odds)) for side in (one, two)]
+        yield from max(sides, key=lambda found: max((one.odds for one in found), default=0))
 
     def values(
         self,
@@ -109,8 +106,8 @@ class Conditions:
         columns = scope.cells(node)
         if columns is not None:
             table, cells = columns
-            other_uses = scope.columns.get(text_of(node), 0) - (not is_compared(node, scope))
-            most = min(odds, _LIKELY) if other_uses > 0 else odds
+            other_uses = scope.columns.get(text_of(node), 0) - (not is_condition(node))
+            most = Odds.OPEN if other_uses > 0 or text_of(node) in scope.decided else odds
             for cell in cells:
                 others = self._of_cell(cell, make) if cell is not None else None
                 if cell is not None and others is not None and others.edits:

@@ -4,7 +4,7 @@
     "abc", 'a', `raw`       "abd", 'b', `row`       the text between escapes
     []string{}              []string{"a"}           an empty slice of a basic type
     5 * time.Second         6 * time.Second
-    NewMoney(5)             NewMoney(6)             only likely
+    NewMoney(5)             NewMoney(6)             only likely, and only where the name is one of a constructor
 
 A file with such an edit still compiles: types stay, a number stays within the smallest type that holds the old one, and
 keys of maps are never changed, because two equal ones do not compile.
@@ -37,6 +37,7 @@ _UNITS = re.compile(r"(time\.)?(Nanosecond|Microsecond|Millisecond|Second|Minute
 _LIMITS = (127, 255, 32767, 65535, (1 << 31) - 1, (1 << 32) - 1, (1 << 63) - 1, (1 << 64) - 1)
 _NEARLY = 1e-4  # values that differ by less might be one value in a small type of floating point
 _EXACT = 10**7  # and so might whole numbers from here on
+_CONSTRUCTOR = re.compile(r"(.*\.)?(New|Must|Parse|Date|Unix|Of|From|new|must)(?![a-z])\w*")
 _PER_LEAF = 3
 _LEAVES = 4
 
@@ -100,7 +101,7 @@ class Literals:
         if written:
             return Others(Odds.CERTAIN, written)
         name, arguments = called(node)
-        if name:
+        if _BASIC.fullmatch(name) or _CONSTRUCTOR.fullmatch(name):
             inner = [self._written(plain(one))[:_PER_LEAF] for one in arguments]
             found = [edit for edits in inner for edit in edits]
             return Others(Odds.CERTAIN if _BASIC.fullmatch(name) else Odds.LIKELY, found)

@@ -80,7 +80,8 @@ class Scope:
     tables: Mapping[str, Table] = field(default_factory=dict)  # variables of loops
     columns: Mapping[str, int] = field(
         default_factory=dict
-    )  # how often a loop uses `tt.want`, but for comparing
+    )  # how often a loop uses `tt.want`, but in conditions
+    decided: frozenset[str] = frozenset()  # columns that decided that a row comes here
 
     def inside(self, block: Node) -> Scope:
         """With the names that the statements of a block declare."""
@@ -113,7 +114,7 @@ class Scope:
         names = [text_of(one) for one in values_of(left)]
         if table is None or len(names) > 2 or not table.elements:
             return None
-        columns = used_columns(body, self)
+        columns = used_columns(body, self.testing)
         values = {name: one for name, one in self.values.items() if name not in names}
         kept = {name: one for name, one in self.tables.items() if name not in names}
         own = {names[1]: table} if len(names) == 2 and self._is_own(right) else {}
@@ -124,9 +125,10 @@ class Scope:
         """Whether only some rows of a table come here."""
         return any(len(one.active) < len(one.elements) for one in self.tables.values())
 
-    def narrowed(self, variable: str, rows: frozenset[int]) -> Scope:
+    def narrowed(self, variable: str, rows: frozenset[int], column: str) -> Scope:
+        """Where only those rows come to, because of what they have in a column."""
         table = replace(self.tables[variable], active=rows)
-        return replace(self, tables={**self.tables, variable: table})
+        return replace(self, tables={**self.tables, variable: table}, decided=self.decided | {column})
 
     def cells(self, node: Node) -> tuple[Table, list[Cell | None]] | None:
         """`tt.want`, `tt[1]` or `want`, where that is a variable of a loop over a table."""
@@ -246,29 +248,28 @@ def used_names(block: Node, testing: frozenset[str]) -> Counter[str]:
     return Counter(text_of(one) for one in _readers(block, testing) if one.type == "identifier")
 
 
-def used_columns(block: Node, scope: Scope) -> Counter[str]:
-    """How often each `tt.want`, and each plain name, stands in a loop, without messages and conditions that fail a test."""
+def used_columns(block: Node, testing: frozenset[str]) -> Counter[str]:
+    """How often each `tt.want`, and each plain name, stands in a loop, without messages and conditions."""
     found: Counter[str] = Counter()
-    for one in _readers(block, scope.testing):
-        if one.type in {"selector_expression", "index_expression", "identifier"} and not is_compared(
-            one, scope
-        ):
+    for one in _readers(block, testing):
+        is_name = one.type in {"selector_expression", "index_expression", "identifier"}
+        if is_name and not is_condition(one):
             found[text_of(one)] += 1
     return found
 
 
-def is_compared(node: Node, scope: Scope) -> bool:
-    """Whether it is one side of a comparison that fails a test."""
+def is_condition(node: Node) -> bool:
+    """Whether it stands in the condition of an `if`, and not as an argument: then no tested code gets it there."""
     above = node.parent
-    while above is not None and above.type in {"parenthesized_expression", "binary_expression"}:
-        operator = text_of(above.child_by_field_name("operator"))
-        if above.type == "binary_expression" and operator not in {"==", "!=", "||"}:
-            return False
+    while above is not None and above.type in {
+        "parenthesized_expression",
+        "binary_expression",
+        "unary_expression",
+    }:
         node, above = above, above.parent
-    if above is None or above.type != "if_statement" or above.child_by_field_name("condition") != node:
-        return False
-    testing = replace(scope, testing=scope.testing | {"t"})
-    return testing.fails(above.child_by_field_name("consequence"))
+    return (
+        above is not None and above.type == "if_statement" and above.child_by_field_name("condition") == node
+    )
 
 
 def _each(group: Node) -> Iterator[tuple[str, Node | None]]:

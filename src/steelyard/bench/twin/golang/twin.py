@@ -199,7 +199,8 @@ class _Reader:
                 rows.setdefault((one.table, one.row), one)
         if len(rows) < sum(loops.values()):
             whole = [one for one in found if one.table < 0 and not one.partial]
-            return ways_of(_sites(whole)) if is_single else None
+            is_weaker = bool(rows) and not any(one.strength is Strength.VALUE for one in whole)
+            return ways_of(_sites(whole)) if is_single and not is_weaker else None
         places = tuple(place for _, one in sorted(rows.items()) for place in one.places)
         return ways_of([Site(Strength.VALUE, Odds.CERTAIN, places)])
 
@@ -363,18 +364,18 @@ class _Reader:
             self._add(self.conditions.true(test, inner), inner, body, certain=certain, loop=loop)
             self._branch(then, inner, body, certain=certain, loop=loop)
             return scope, certain and not _leaves(then, inner)
-        variable, rows = _rows_where(test, inner)
+        variable, rows, column = _rows_where(test, inner)
         if variable and variable in scope.tables:
             active = scope.tables[variable].active
             rest = active - rows
             self._branch(
-                then, inner.narrowed(variable, rows), body, certain=certain and bool(rows), loop=loop
+                then, inner.narrowed(variable, rows, column), body, certain=certain and bool(rows), loop=loop
             )
             if other is not None:
-                narrowed = inner.narrowed(variable, rest)
+                narrowed = inner.narrowed(variable, rest, column)
                 self._branch(other, narrowed, body, certain=certain and bool(rest), loop=loop)
             if other is None and _ends(then):
-                return scope.narrowed(variable, rest), certain and bool(rest)
+                return scope.narrowed(variable, rest, column), certain and bool(rest)
             return scope, certain and not _leaves(statement, inner)
         for one in (then, other):
             if one is not None:
@@ -502,34 +503,44 @@ def _unequal_names(test: Node) -> Iterator[str]:
         yield from (text_of(one) for one in sides if one.type == "identifier")
 
 
-def _rows_where(test: Node, scope: Scope) -> tuple[str, frozenset[int]]:
-    """The rows for which a condition holds, where the table itself says that; no variable where it does not."""
+class _Rows(NamedTuple):
+    """The rows for which a condition holds: the variable of the loop, and the column that decides."""
+
+    variable: str = ""  # none where the table does not say it
+    rows: frozenset[int] = frozenset()
+    column: str = ""
+
+
+def _rows_where(test: Node, scope: Scope) -> _Rows:
     test = plain(test)
     operand = test.child_by_field_name("operand")
     if operator_of(test) == "!" and operand is not None:
-        variable, rows = _rows_where(operand, scope)
-        return variable, (scope.tables[variable].active - rows) if variable else rows
+        return _others(_rows_where(operand, scope), scope)
     left, right = test.child_by_field_name("left"), test.child_by_field_name("right")
     operator, zero = operator_of(test), text_of(right)
     if left is not None and operator in {"==", "!="} and zero in {"nil", '""', "0"}:
-        variable, rows = _nonzero(left, scope, zero)
-        is_same = operator == "!="
-        return variable, rows if is_same or not variable else scope.tables[variable].active - rows
-    return _nonzero(test, scope, "false") if test.type == "selector_expression" else ("", frozenset())
+        found = _nonzero(left, scope, zero)
+        return found if operator == "!=" else _others(found, scope)
+    return _nonzero(test, scope, "false") if test.type == "selector_expression" else _Rows()
 
 
-def _nonzero(node: Node, scope: Scope, zero: str) -> tuple[str, frozenset[int]]:
+def _others(found: _Rows, scope: Scope) -> _Rows:
+    """The other rows."""
+    return found._replace(rows=scope.tables[found.variable].active - found.rows) if found.variable else found
+
+
+def _nonzero(node: Node, scope: Scope, zero: str) -> _Rows:
     found = scope.cells(node)
     if found is None:
-        return "", frozenset()
+        return _Rows()
     rows = set()
     for cell in found[1]:
         text = None if cell is None else zero if cell.value is None else text_of(plain(cell.value))
         if text is None or (zero == "false" and text not in {"true", "false"}):
-            return "", frozenset()
+            return _Rows()
         if cell is not None and text != zero:
             rows.add(cell.row)
-    return scope.variable_of(node), frozenset(rows)
+    return _Rows(scope.variable_of(node), frozenset(rows), text_of(node))
 
 
 def _without_crashes(found: Iterable[Found], test: Node, then: Node) -> Iterator[Found]:
