@@ -89,6 +89,7 @@ optional_packages() {
     if ! command -v initdb >/dev/null 2>&1 && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
         echo postgresql # the store is tested with a server of its own
     fi
+    command -v go >/dev/null 2>&1 || echo golang-go # changed Go tests are compiled and run
 }
 
 install_optional() {

@@ -34,6 +34,7 @@ STARTED_BY_THE_CHANGE = "the tests were started by the change: "  # and the file
 OTHER_RUNNER = "the results come from another runner than on the trusted tree"
 Group = tuple[str, str]
 _BAD = frozenset({"failed", "error"})
+_NAMES_FUNCTIONS = frozenset({"go", "gotestsum"})
 _NUMBER = re.compile(r"\d+")
 
 
@@ -235,7 +236,8 @@ def _may_be_new(one: Result, expectation: Expectation) -> bool:
     if expectation.knows_every_test or (written.required and not is_written):
         return False
     if expectation.trusted.channel == "report_file":
-        return True
+        # Of Go the file of each test is known, as far as the oracle declares it.
+        return bool(one.file) or expectation.trusted.runner not in _NAMES_FUNCTIONS
     if one.file not in expectation.files:
         return False
     return one.file in expectation.unloaded or one.file not in expectation.seen or is_written
