@@ -25,6 +25,7 @@ from steelyard.bench.runners.products import without_products
 from steelyard.bench.split.kinds import Kinds
 from steelyard.bench.split.run_split import SplitBench, run_split
 from steelyard.bench.split.trusted import TrustedSplit, digests, trusted_split
+from steelyard.bench.suite.cargo_targets import CargoTargets
 from steelyard.bench.suite.controls import Controls
 from steelyard.bench.suite.expected import Expectation, as_expected, has_other_parameters
 from steelyard.bench.suite.go_packages import GoPackages
@@ -135,8 +136,10 @@ def oracle_bench(
         again = tuple(one for one in snapshot_tests(environment, theirs, suite) if one.path not in places)
     names = randomise_names(hidden, environment.baseline)
     oracles = [*(path for path in environment.baseline if path in theirs), *(one.path for one in hidden)]
-    packages = GoPackages.of(oracles, environment.baseline, partial(_source, tree, hidden))
-    files = ResultFiles.of(oracles, suite.cwd, packages)
+    read = partial(_source, tree, hidden)
+    packages = GoPackages.of(oracles, environment.baseline, read)
+    targets = CargoTargets.of(oracles, environment.baseline, read)
+    files = ResultFiles.of(oracles, suite.cwd, packages, targets)
     return OracleBench(environment, spec, suite, work, hidden, in_sandbox, again, names, files)
 
 

@@ -10,14 +10,18 @@ from steelyard.bench.twin.base import Twin
 from steelyard.bench.twin.golang.twin import twin_go
 from steelyard.bench.twin.javascript.twin import twin_javascript
 from steelyard.bench.twin.python.twin import twin_python
+from steelyard.bench.twin.rust.twin import twin_rust
 
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 TWINS: Mapping[str, Callable[[bytes, str, bytes], Twin | None]] = {
     ".py": twin_python,
     **dict.fromkeys(_JAVASCRIPT, twin_javascript),
     "_test.go": twin_go,
+    ".rs": twin_rust,
 }
 _RUNS_GO = re.compile(r"(^|[\s/;&|(])(go\s+test|gotestsum)(\s|$)")
+_RUNS_RUST = re.compile(r"(^|[\s/;&|(])cargo\s+(test|t)(\s|$)")
+_RUST_TESTS = re.compile(r"(^|/)tests/([^/]+|[^/]+/main)\.rs$")
 
 
 def has_twin(path: str, suite: Suite) -> bool:
@@ -27,6 +31,8 @@ def has_twin(path: str, suite: Suite) -> bool:
         return not suite.env.get("PYTHONOPTIMIZE") and not {"-O", "-OO"}.intersection(suite.argv)
     if path.endswith(".go"):
         return path.endswith("_test.go") and _RUNS_GO.search(suite.command) is not None
+    if path.endswith(".rs"):  # tests in src/ are in files of the product
+        return _RUST_TESTS.search(path) is not None and _RUNS_RUST.search(suite.command) is not None
     return path.endswith(tuple(TWINS))
 
 

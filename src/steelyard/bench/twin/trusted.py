@@ -41,7 +41,7 @@ DRAWS = 2  # a coin separates tests that depend on each other: two draws miss on
 TRIES = 3  # before a test that fails beside changed ones is taken for one that depends on them
 LONG_NS = 20_000_000_000  # a suite that takes longer than this is tried with one draw only
 # Tools whose reports name each test as its file does.
-_REPORTING = frozenset(["jest", "mocha", "vitest", "go", "gotestsum"])
+_REPORTING = frozenset(["jest", "mocha", "vitest", "go", "gotestsum", "cargo"])
 
 
 class TrustedBench(Repeatable, Protocol):

@@ -19,12 +19,21 @@ from steelyard.bench.twin.golang.twin import go_tests
 from steelyard.bench.twin.javascript.twin import full_title, javascript_tests
 from steelyard.bench.twin.python.text import parsed
 from steelyard.bench.twin.python.twin import python_tests
+from steelyard.bench.twin.rust.twin import rust_tests
 from steelyard.filesystem.tree import is_within
 
 _LEAVES_OUT = re.compile(rb"skip|xfail|todo|expectedFailure|mark\.|expectFailure")
-_RUN_BY_NAME = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$|\.test\.[cm]?js$|_test\.go$")
+_RUN_BY_NAME = re.compile(
+    r"(^|/)(test_[^/]*|[^/]*_test)\.py$|\.test\.[cm]?js$|_test\.go$|(^|/)tests/[^/]+\.rs$"
+)
 _CHOOSING = re.compile(
     r"::|(^| )(-k|-m (?!pytest|unittest)|--deselect|--ignore|--test-name|--last|--lf|--ff|-x|-f)"
+)
+_WHOLE_CARGO = frozenset(
+    [
+        *("--workspace", "--all", "--all-features", "--all-targets", "--tests", "--offline", "--locked"),
+        *("--frozen", "--release", "-q", "--quiet", "-v", "--verbose", "--no-fail-fast"),
+    ]
 )
 _ONLY = re.compile(rb"\.only\b|\bonly\s*:")
 
@@ -56,6 +65,8 @@ def written_tests(path: str, source: bytes, runner: str) -> WrittenTests:
         keys = go_tests(source) if path.endswith("_test.go") else frozenset()
         registered = frozenset() if is_for_one_system(path, source) else keys
         return WrittenTests(keys, registered, may_skip=b".Skip" in source, subtests=True)
+    if path.endswith(".rs"):
+        return WrittenTests(*rust_tests(source))
     if not path.endswith(tuple(TWINS)):
         return WrittenTests()
     keys, registered = javascript_tests(source, path)
@@ -71,6 +82,8 @@ def is_surely_run(path: str, suite: Suite) -> bool:
     below = path.removeprefix(f"{suite.cwd}/") if suite.cwd else path
     if path.endswith(".go"):
         return _is_run_by_go(below, suite.argv)
+    if path.endswith(".rs"):
+        return _is_run_by_cargo(below, suite.argv)
     words = [word.removeprefix("./").rstrip("/") for word in suite.argv[1:]]
     named = [word for word in words if word in below or "/" in word]
     return not named or any(is_within(below, word) for word in named)
@@ -89,6 +102,19 @@ def _is_run_by_go(path: str, argv: tuple[str, ...]) -> bool:
     return any(not word or is_within(path, word) for word in below) or folder in [
         word.strip(".") for word in named or [""]
     ]
+
+
+def _is_run_by_cargo(path: str, argv: tuple[str, ...]) -> bool:
+    """Whether the command runs all integration tests, or the program that this file is; a plain word chooses some tests."""
+    words = list(argv[2:])
+    if argv[:2] not in {("cargo", "test"), ("cargo", "t")}:
+        return False
+    if "--test" in words[:-1]:
+        place = words.index("--test")
+        if f"tests/{words[place + 1]}.rs" != path:
+            return False
+        del words[place : place + 2]
+    return all(word in _WHOLE_CARGO for word in words)
 
 
 def _finding(tree: ast.Module, runner: str) -> Callable[[str], bool]:

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.bench.twin.base import Edit
-from steelyard.bench.twin.plausible.numbers import farther, other_integers, other_numbers
 from steelyard.bench.twin.plausible.strings import Words, is_phrase, other_needles, other_strings
+from steelyard.bench.twin.plausible.typed_numbers import other_floats, other_letters, other_whole
 from steelyard.bench.twin.sites import Odds
 
 if TYPE_CHECKING:
@@ -33,10 +33,6 @@ _LITERALS = frozenset(["int_literal", "float_literal", "rune_literal", "true", "
 _FLIPPED = {"true": "false", "false": "true"}
 _BASIC = re.compile(r"(u?int(8|16|32|64)?|float(32|64)|byte|rune|string|bool|uintptr)")
 _UNITS = re.compile(r"(time\.)?(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)")
-# Largest values of the types of numbers: what fits the old number's type fits the new one.
-_LIMITS = (127, 255, 32767, 65535, (1 << 31) - 1, (1 << 32) - 1, (1 << 63) - 1, (1 << 64) - 1)
-_NEARLY = 1e-4  # values that differ by less might be one value in a small type of floating point
-_EXACT = 10**7  # and so might whole numbers from here on
 _CONSTRUCTOR = re.compile(r"(.*\.)?(New|Must|Parse|Date|Unix|Of|From|new|must)(?![a-z])\w*")
 _PER_LEAF = 3
 _LEAVES = 4
@@ -150,11 +146,11 @@ class Literals:
         if text in _FLIPPED:
             yield replaced(leaf, _FLIPPED[text])
         elif leaf.type == "int_literal":
-            yield from (replaced(leaf, one) for one in _other_whole(text))
+            yield from (replaced(leaf, one) for one in other_whole(text))
         elif leaf.type == "float_literal":
-            yield from (replaced(leaf, one) for one in _other_floats(text))
+            yield from (replaced(leaf, one) for one in other_floats(text))
         elif leaf.type == "rune_literal":
-            yield from (replaced(leaf, f"'{one}'") for one in _other_letters(text[1:-1]))
+            yield from (replaced(leaf, f"'{one}'") for one in other_letters(text[1:-1]))
         else:
             yield from self._other_strings(leaf)
 
@@ -211,59 +207,3 @@ def _factor(node: Node) -> Iterator[Node]:
     units = [one for one in sides if one is not None and _UNITS.fullmatch(text_of(one))]
     if text_of(node.child_by_field_name("operator")) == "*" and len(numbers) == len(units) == 1:
         yield numbers[0]
-
-
-def _other_whole(text: str) -> list[str]:
-    old = _whole(text)
-    if old is None or not other_numbers(text):
-        return []
-    limit = next((one for one in _LIMITS if old <= one), old)
-    if old >= _EXACT:
-        spelled = [str(one) for one in _far(old)] if text.isdigit() else []
-    else:
-        spelled = other_numbers(text) if not text.isdigit() else [str(one) for one in other_integers(old)]
-    values = ((one, _whole(one)) for one in spelled)
-    found = [one for one, value in values if value is not None and value != old and value <= limit]
-    return found or ([str(old - 1)] if old else [])
-
-
-def _far(value: int) -> list[int]:
-    """One of the first digits changed."""
-    text = str(value)
-    return [
-        int(text[:place] + str((int(text[place]) + step) % 10) + text[place + 1 :])
-        for place in (1, 2)
-        for step in (1, 7)
-    ]
-
-
-def _whole(text: str) -> int | None:
-    digits = text.replace("_", "").lower()
-    try:
-        if re.fullmatch(r"0\d+", digits):
-            return int(digits, 8)
-        return int(digits, 0)
-    except ValueError:
-        return None
-
-
-def _other_floats(text: str) -> list[str]:
-    try:
-        old = float(text.replace("_", ""))
-    except ValueError:  # a hexadecimal one
-        return []
-    found = []
-    for one in dict.fromkeys([*other_numbers(text), *farther(text)]):
-        new = float(one.replace("_", ""))
-        if abs(new - old) > _NEARLY * max(abs(new), abs(old)) and abs(new) <= 10 * abs(old) + 10:
-            found.append(one)
-    return found
-
-
-def _other_letters(letter: str) -> Iterator[str]:
-    if len(letter) != 1 or not (letter.isascii() and letter.isalnum()):
-        return
-    for step in (1, -1, 2):
-        near = chr(ord(letter) + step)
-        if near.isalnum() and near.isdigit() == letter.isdigit() and near.isupper() == letter.isupper():
-            yield near
