@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from steelyard.bench.suite.go_packages import is_for_one_system
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.catalogue import TWINS
-from steelyard.bench.twin.golang.twin import go_tests
+from steelyard.bench.twin.golang import twin as golang
 from steelyard.bench.twin.javascript.twin import full_title, javascript_tests
 from steelyard.bench.twin.python.text import parsed
 from steelyard.bench.twin.python.twin import python_tests
-from steelyard.bench.twin.rust.twin import rust_tests
+from steelyard.bench.twin.rust import twin as rust
 from steelyard.filesystem.tree import is_within
 
 _LEAVES_OUT = re.compile(rb"skip|xfail|todo|expectedFailure|mark\.|expectFailure")
@@ -62,11 +62,11 @@ def written_tests(path: str, source: bytes, runner: str) -> WrittenTests:
         required = frozenset(key for key, certain in found.items() if certain and runs(key))
         return WrittenTests(frozenset(found), required, may_skip)
     if path.endswith(".go"):
-        keys = go_tests(source) if path.endswith("_test.go") else frozenset()
+        keys = golang.go_tests(source) if path.endswith("_test.go") else frozenset()
         registered = frozenset() if is_for_one_system(path, source) else keys
         return WrittenTests(keys, registered, may_skip=b".Skip" in source, subtests=True)
     if path.endswith(".rs"):
-        return WrittenTests(*rust_tests(source))
+        return WrittenTests(*rust.rust_tests(source))
     if not path.endswith(tuple(TWINS)):
         return WrittenTests()
     keys, registered = javascript_tests(source, path)
