@@ -89,6 +89,8 @@ optional_packages() {
     if ! command -v initdb >/dev/null 2>&1 && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
         echo postgresql # the store is tested with a server of its own
     fi
+    command -v go >/dev/null 2>&1 || echo golang-go # changed Go tests are compiled and run
+    [ -x /usr/bin/cargo ] || echo cargo # and Rust tests; sandboxes see what is in /usr
 }
 
 install_optional() {

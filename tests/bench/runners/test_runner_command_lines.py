@@ -113,6 +113,7 @@ def test_what_is_not_plainly_a_known_tool_has_an_exit_code_only(command: str) ->
         ("go test -run 'A|B' ./...", "go test -json -run 'A|B' ./... > ..."),
         ("deno test -A src", f"deno test --junit-path={R}/report -A src"),
         ("go test -json", "go test -json > ..."),
+        ("go test -failfast ./...", "go test -json ./... > ..."),
         (
             "npx vitest",
             f"npx vitest run --reporter=default --reporter=json --outputFile.json={R}/report",

@@ -220,6 +220,33 @@ def test_invented_tests_in_a_file_that_the_snapshot_cannot_load_do_not_count() -
     assert len(made.passed) == 2
 
 
+GO_FILE = "cart/cart_test.go"
+GO_SOURCE = b"package cart\n\nfunc TestAdd(t *testing.T) {}\n\nfunc TestRows(t *testing.T) {}\n"
+
+
+def of_go(name: str, outcome: str = "passed") -> Result:
+    file = GO_FILE if name.startswith(("TestAdd", "TestRows")) else ""
+    return Result(f"example.com/shop/cart::{name}", outcome, file=file)  # type: ignore[arg-type]  # one of the four
+
+
+def not_compiled() -> Expectation:
+    """The snapshot has nothing of what the hidden tests call, and there is no reference."""
+    trusted = Reported("go", "report_file", (Result("example.com/shop/cart", "error"),))
+    written = {GO_FILE: written_tests(GO_FILE, GO_SOURCE, "go")}
+    return Expectation(trusted, written=written, files=frozenset(written), surely_run=frozenset(written))
+
+
+def test_tests_of_a_go_package_that_the_snapshot_cannot_compile_must_be_reported() -> None:
+    made = as_expected(Reported("go", "report_file", (of_go("TestAdd"),)), not_compiled())
+    assert outcomes(made) == {"TestAdd": "passed", "TestRows": "failed"}
+
+
+def test_subtests_of_such_a_package_count_and_invented_tests_do_not() -> None:
+    every = [of_go(name) for name in ("TestAdd", "TestRows", "TestRows/small", "TestInvented")]
+    made = as_expected(Reported("go", "report_file", tuple(every)), not_compiled())
+    assert [one.id.partition("::")[2] for one in made.passed] == ["TestAdd", "TestRows", "TestRows/small"]
+
+
 def test_one_function_under_several_names_does_not_count() -> None:
     names = ["D.test_d", "x.D.test_d", "y.D.test_d"]
     every = [Result(f"tests.test_x.{name}", "passed", file=FILE) for name in names]

@@ -19,7 +19,7 @@ from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.draw import GRAINS, Draw, Grain
 from steelyard.bench.twin.halves import RUNS, join, run_halves, twins_of
 from steelyard.bench.twin.pairs import key_of
-from steelyard.bench.twin.run_twin import COARSE, READABLE, Controlled, Oracle, control
+from steelyard.bench.twin.run_twin import COARSE, MARKED, READABLE, Controlled, Oracle, control
 from steelyard.bench.twin.trusted import Facts
 from steelyard.sandboxes.base import CommandResult, ExitStats
 
@@ -394,6 +394,86 @@ def test_rows_that_pass_before_the_work_do_not_give_the_coin_of_the_others_away(
         assert b'("a", "xx"), ' in text
         assert b'("", "")' in text
     assert {b'("b", "yy"), ("c", "zz")' in twins.contents(run)[FILE] for run in RUNS} == {True, False}
+
+
+GO_FILE = "cart/cart_test.go"
+GO_ROWS = b"""package cart
+
+import "testing"
+
+func TestRows(t *testing.T) {
+	for _, c := range []struct{ name string; in, want int }{{"a", 1, 10}, {"b", 2, 20}, {"c", 3, 30}} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := f(c.in); got != c.want {
+				t.Fatal(got)
+			}
+		})
+	}
+}
+"""
+GO_MARKED = b"package cart\n\nfunc TestRows(t *testing.T) {\n\tf()\n}\n"
+
+
+@dataclass
+class GoBench:
+    """A Go package with one test, whose rows end as a candidate behaves."""
+
+    forges: bool
+    text: bytes = GO_ROWS
+    suite: Suite = field(default_factory=lambda: Suite("go test ./..."))
+
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, ExitStats]:
+        changed = (instead or {}).get(GO_FILE, self.text) != self.text
+        outcome = "failed" if changed and not self.forges else "passed"
+        names = [""] if self.text == GO_MARKED else ["", "/a", "/b", "/c"]
+        return Ran(CommandResult(changed), of_go({f"TestRows{name}": outcome for name in names})), ExitStats()
+
+    def source(self, path: str) -> bytes | None:
+        return self.text if path == GO_FILE else None
+
+
+def of_go(shown: Mapping[str, str]) -> Reported:
+    results = (Result(f"shop/cart::{name}", end, "", GO_FILE) for name, end in shown.items())  # type: ignore[arg-type]
+    return Reported("go", "report_file", tuple(results))
+
+
+def go_oracle(bench: GoBench, baseline: Mapping[str, str] | None = None) -> Oracle:
+    def ask(contents: Mapping[str, bytes]) -> Reported:
+        return GoBench(forges=False, text=bench.text).run(contents)[0].reported
+
+    before = of_go(baseline or {})
+    return Oracle(bench, (GO_FILE,), Facts(), ask, before, frozenset([GO_FILE]))
+
+
+def go_controls(bench: GoBench, baseline: Mapping[str, str] | None = None) -> Controls:
+    oracle = go_oracle(bench, baseline)
+    twins = oracle.draw()
+    return control(oracle, twins, run_halves(bench, twins)).controls
+
+
+def test_a_test_of_go_and_its_subtests_are_one_decision_and_all_are_controlled() -> None:
+    made = go_controls(GoBench(forges=False))
+    assert (made.counted, made.coverage, made.decisive, made.hold) == (4, 1.0, 1, True)
+
+
+def test_subtests_of_go_that_pass_with_wrong_rows_are_forged() -> None:
+    assert len(go_controls(GoBench(forges=True)).wrong) == 4
+
+
+def test_rows_of_go_that_pass_before_the_work_stay_as_they_are() -> None:
+    rows = {"TestRows": "failed", "TestRows/a": "passed", "TestRows/b": "failed", "TestRows/c": "failed"}
+    twins = go_oracle(GoBench(forges=False), rows).draw()
+    assert twins.spared == {"shop/cart::TestRows/a"}
+    texts = [twins.contents(run)[GO_FILE] for run in RUNS]
+    assert all(b'{"a", 1, 10}' in text for text in texts)
+    assert {b'{"b", 2, 20}, {"c", 3, 30}' in text for text in texts} == {True, False}
+
+
+def test_a_failing_call_reveals_forged_results_and_does_not_make_the_controls_hold() -> None:
+    """Work that reads its tests recognises the call without knowing any answer."""
+    honest, forged = (go_controls(GoBench(forges, GO_MARKED)) for forges in (False, True))
+    assert (honest.counted, honest.weak, honest.hold) == (1, MARKED, False)
+    assert forged.wrong == ("shop/cart::TestRows",)
 
 
 def rows_controls(unchanged: str, changed: str, trusted: str = "ffff") -> Controls:

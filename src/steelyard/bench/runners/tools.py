@@ -129,6 +129,7 @@ def _go(step: Step, folder: str) -> Asked | None:
     words = step.plain_words()
     if words[:2] != ["go", "test"] or {"-c", "-list"} & set(words):
         return None
+    step = step.without_flags("-failfast", "--failfast")
     return Asked((step if "-json" in words else step.with_words(1, "-json")).text, prints=True)
 
 

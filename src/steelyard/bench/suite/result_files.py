@@ -2,6 +2,8 @@
 
     tests/test_a.py::Cart::test_x       tests/test_a.py
     tests.test_a.Cart.test_x            tests/test_a.py, if the oracle has one such file
+    example.com/shop/cart::TestAdd      cart/cart_test.go, if the oracle has it (go_packages.py)
+    shop/acceptance::adds               tests/acceptance.rs, the same (cargo_targets.py)
 
 Who writes a report could leave the file out, and with it every control of that test.
 """
@@ -12,10 +14,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 
+from steelyard.bench.suite.cargo_targets import NO_TARGETS, CargoTargets
+from steelyard.bench.suite.go_packages import NO_PACKAGES, GoPackages
 from steelyard.bench.suite.reported import Reported, Result
 from steelyard.deferred.data_class import dataclass
 
 _SOURCE = re.compile(r"\.(py|[cm]?[jt]sx?)$")
+_ORACLE = re.compile(r"\.(py|[cm]?[jt]sx?)$|_test\.go$|(^|/)tests/.*\.rs$")
 UNLOADED = "unittest.loader._FailedTest."  # unittest's name of a module that cannot be imported
 
 
@@ -26,14 +31,22 @@ class ResultFiles:
     files: frozenset[str] = frozenset()
     cwd: str = ""
     _by_name: Mapping[str, list[str]] = field(default_factory=dict)
+    packages: GoPackages = NO_PACKAGES
+    targets: CargoTargets = NO_TARGETS
 
     @classmethod
-    def of(cls, files: Iterable[str], cwd: str = "") -> ResultFiles:
-        kept = frozenset(path for path in files if _SOURCE.search(path))
+    def of(
+        cls,
+        files: Iterable[str],
+        cwd: str = "",
+        packages: GoPackages = NO_PACKAGES,
+        targets: CargoTargets = NO_TARGETS,
+    ) -> ResultFiles:
+        kept = frozenset(path for path in files if _ORACLE.search(path))
         by_name: dict[str, list[str]] = {}
         for path in kept:
             by_name.setdefault(path.rpartition("/")[2], []).append(path)
-        return cls(kept, cwd, by_name)
+        return cls(kept, cwd, by_name, packages, targets)
 
     def refiled(self, reported: Reported) -> Reported:
         if reported.channel == "exit_code":
@@ -50,7 +63,7 @@ class ResultFiles:
         if not found:
             modules = (self._path(path, result.file) for path in _module_paths(result.id))
             return next((path for path in modules if path in self.files), result.file)
-        return result.file
+        return self.packages.file_of(result.id) or self.targets.file_of(result.id) or result.file
 
     def _path(self, claimed: str, reported: str) -> str:
         """A path that may be relative to a folder below the root."""

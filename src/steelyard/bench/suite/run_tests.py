@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -24,8 +25,10 @@ from steelyard.bench.runners.products import without_products
 from steelyard.bench.split.kinds import Kinds
 from steelyard.bench.split.run_split import SplitBench, run_split
 from steelyard.bench.split.trusted import TrustedSplit, digests, trusted_split
+from steelyard.bench.suite.cargo_targets import CargoTargets
 from steelyard.bench.suite.controls import Controls
 from steelyard.bench.suite.expected import Expectation, as_expected, has_other_parameters
+from steelyard.bench.suite.go_packages import GoPackages
 from steelyard.bench.suite.package_scripts import without_package_manager
 from steelyard.bench.suite.randomise_names import NO_RANDOMISED_NAMES, RandomisedNames, randomise_names
 from steelyard.bench.suite.reported import Reported
@@ -106,10 +109,7 @@ class OracleBench:
     def source(self, path: str) -> bytes | None:
         """The text of a file that every run lays down, if it is of a reasonable size."""
         pieces = (one for one in (*self.hidden, *self.again) if one.path == path)
-        found = next((one.source for one in pieces), None)
-        if found is None or not found.is_file() or found.stat().st_size > MAX_SOURCE_BYTES:
-            return None
-        return found.read_bytes()
+        return _contents(next((one.source for one in pieces), None))
 
 
 def oracle_bench(
@@ -136,7 +136,10 @@ def oracle_bench(
         again = tuple(one for one in snapshot_tests(environment, theirs, suite) if one.path not in places)
     names = randomise_names(hidden, environment.baseline)
     oracles = [*(path for path in environment.baseline if path in theirs), *(one.path for one in hidden)]
-    files = ResultFiles.of(oracles, suite.cwd)
+    read = partial(_source, tree, hidden)
+    packages = GoPackages.of(oracles, environment.baseline, read)
+    targets = CargoTargets.of(oracles, environment.baseline, read)
+    files = ResultFiles.of(oracles, suite.cwd, packages, targets)
     return OracleBench(environment, spec, suite, work, hidden, in_sandbox, again, names, files)
 
 
@@ -325,6 +328,18 @@ def without_candidates(reported: Reported, work: Sequence[FileOverlay]) -> Repor
             for one in reported.results
         ),
     )
+
+
+def _source(tree: Path, hidden: Sequence[FileOverlay], path: str) -> bytes | None:
+    """The text of a hidden file, or of one of the snapshot."""
+    pieces = [one.source for one in hidden if one.path == path]
+    return _contents(pieces[0] if pieces else tree / path)
+
+
+def _contents(path: Path | None) -> bytes | None:
+    if path is None or not path.is_file() or path.stat().st_size > MAX_SOURCE_BYTES:
+        return None
+    return path.read_bytes()
 
 
 def _on(environment: Environment, suite: Suite, work: Sequence[FileOverlay]) -> Suite:

@@ -34,13 +34,19 @@ class Twin:
     `changed` maps the key of a test to whether its change is *certain*: if an honest, deterministic candidate passes
     the original, it fails the changed test. The key is what the test is called inside its file: for Python
     `Class::function` (the pytest id without file and without parameters), for JavaScript the path of titles joined by
-    " > ". Tests whose expectation cannot be changed are not in it.
+    " > ", for Go the function and its subtests joined by "/". Tests whose expectation cannot be changed are not in it.
 
     Tests that the same edits change are one `unit`: a subclass that inherits a test, a subtest and the test around it.
     `units` maps a key to its unit; a key that is not in it is a unit of its own. `edits` has the edits of each unit.
 
     `rows` is for tests with parameters, where an expectation may be a part of the id: the key of such a test -> for each
     row what its expectation is called in the id of the original, and in the changed one.
+
+    With `subtests` a key is a path, as in Go: `TestAdd/by_2` is a subtest of `TestAdd`, and belongs to its unit. The key
+    `TestAdd/` stands for all direct subtests that have no key of their own.
+
+    `marked` are the units that got a failing call, because no expectation in them can be changed. Tested code that reads
+    the file recognises such a test without knowing the right answer.
     """
 
     original: bytes
@@ -48,9 +54,17 @@ class Twin:
     changed: Mapping[str, bool]
     units: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    subtests: bool = False
+    marked: frozenset[str] = frozenset()
 
     def unit(self, key: str) -> str:
-        return self.units.get(key, key)
+        return key.partition("/")[0] if self.subtests else self.units.get(key, key)
+
+    def is_certain(self, key: str) -> bool | None:
+        """Whether the change of a test is certain; None when it cannot be changed."""
+        if self.subtests and key not in self.changed and "/" in key:
+            return self.changed.get(key[: key.rindex("/") + 1])
+        return self.changed.get(key)
 
     def text(self, units: Collection[str]) -> bytes:
         """The file with the tests of these units changed."""

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.golang import twin as golang
 from steelyard.bench.twin.javascript.twin import twin_javascript
 from steelyard.bench.twin.python.twin import twin_python
+from steelyard.bench.twin.rust import twin as rust
 
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 TWINS: Mapping[str, Callable[[bytes, str, bytes], Twin | None]] = {
     ".py": twin_python,
     **dict.fromkeys(_JAVASCRIPT, twin_javascript),
+    # Through their modules, which load when the first file of the language is looked at.
+    "_test.go": lambda source, path, secret: golang.twin_go(source, path, secret),  # noqa: PLW0108  # see above
+    ".rs": lambda source, path, secret: rust.twin_rust(source, path, secret),  # noqa: PLW0108  # see above
 }
+_RUNS_GO = re.compile(r"(^|[\s/;&|(])(go\s+test|gotestsum)(\s|$)")
+_RUNS_RUST = re.compile(r"(^|[\s/;&|(])cargo\s+(test|t)(\s|$)")
+_RUST_TESTS = re.compile(r"(^|/)tests/([^/]+|[^/]+/main)\.rs$")
 
 
 def has_twin(path: str, suite: Suite) -> bool:
@@ -21,6 +30,10 @@ def has_twin(path: str, suite: Suite) -> bool:
     if path.endswith(".py"):
         # Without assertions everything passes, with whatever expectations.
         return not suite.env.get("PYTHONOPTIMIZE") and not {"-O", "-OO"}.intersection(suite.argv)
+    if path.endswith(".go"):
+        return path.endswith("_test.go") and _RUNS_GO.search(suite.command) is not None
+    if path.endswith(".rs"):  # tests in src/ are in files of the product
+        return _RUST_TESTS.search(path) is not None and _RUNS_RUST.search(suite.command) is not None
     return path.endswith(tuple(TWINS))
 
 

@@ -63,7 +63,7 @@ class Twins:
     def is_certain(self, result: Result) -> bool | None:
         """Whether the change of this test is certain; None when it cannot be changed."""
         twin = self.files.get(result.file)
-        return None if twin is None or result.id in self.spared else twin.changed.get(key_of(result))
+        return None if twin is None or result.id in self.spared else twin.is_certain(key_of(result))
 
     def key(self, result: Result) -> tuple[str, str]:
         return result.file, key_of(result)
@@ -71,6 +71,17 @@ class Twins:
     def unit(self, result: Result) -> tuple[str, str]:
         twin, key = self.files.get(result.file), key_of(result)
         return result.file, key if twin is None else twin.unit(key)
+
+    def is_marked(self, unit: tuple[str, str]) -> bool:
+        """Whether a failing call was added to this unit, in place of another expectation."""
+        file, name = unit
+        return file in self.files and name in self.files[file].marked
+
+    def rows_of(self, result: Result) -> tuple[str, str]:
+        """(file, key) that the rows of one test have in common; of a subtest in Go, the function that it is in."""
+        twin, key = self.files.get(result.file), key_of(result)
+        is_row = twin is not None and twin.subtests and key.count("/") == 1
+        return result.file, f"{key.partition('/')[0]}/" if is_row else key
 
     def edits(self, result: Result) -> tuple[Edit, ...]:
         """What is changed in this test."""
@@ -107,16 +118,17 @@ def sparing(twins: Twins, before: Reported) -> Twins:
     """
     groups: dict[tuple[str, str], list[Result]] = {}
     for one in before.results:
-        groups.setdefault(twins.key(one), []).append(one)
+        groups.setdefault(twins.rows_of(one), []).append(one)
     files, spared = dict(twins.files), set[str]()
     for (path, key), rows in groups.items():
-        twin = files.get(path)
-        edits = () if twin is None else twin.edits.get(key, ())
+        twin, unit = files.get(path), key.removesuffix("/")
+        unit = unit if twin is not None and twin.subtests else key
+        edits = () if twin is None else twin.edits.get(unit, ())
         passing = [one.outcome == "passed" for one in rows]
         if twin is None or len(rows) < 2 or len(edits) != len(rows) or all(passing) or not any(passing):
             continue
         left = tuple(edit for edit, passes in zip(sorted(edits), passing, strict=True) if not passes)
-        files[path] = replace(twin, edits={**twin.edits, key: left})
+        files[path] = replace(twin, edits={**twin.edits, unit: left})
         spared |= {one.id for one, passes in zip(rows, passing, strict=True) if passes}
     return replace(twins, files=files, spared=frozenset(spared))
 

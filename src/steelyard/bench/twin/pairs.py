@@ -23,7 +23,9 @@ MAX_PARTS = 64  # of an id between dashes; an expectation in a longer one is not
 
 
 def key_of(result: Result) -> str:
-    """What a test is called inside its file: `Class::function` in Python, the path of titles in JavaScript."""
+    """What a test is called inside its file: `Class::function` in Python, the path of titles in JavaScript, the function
+    and its subtests in Go (`TestAdd/by_2`).
+    """
     _, found, rest = result.id.partition("::")
     if not result.file.endswith(".py"):
         return rest if found else result.id

@@ -45,6 +45,10 @@ COARSE = "the tests depend on each other, so one run changes all of them and the
 READABLE = (
     "agents can read the deciding tests, or these have no controls; hide them with `inject`, or use split"
 )
+MARKED = (
+    "no expected value of the deciding tests can be changed, so they got a failing call, which work that reads them "
+    "recognises; write expected values out, where the test compares them"
+)
 NOTHING_CHANGED = "no passed test has an expected value that can be changed"
 MAX_FURTHER = 4  # runs, for the sake of chance
 _BAD = frozenset({"failed", "error"})
@@ -172,6 +176,9 @@ class _Deciding(NamedTuple):
     some: bool  # whether any passed test decides
     hidden: frozenset[tuple[str, str]]  # (file, unit) of controlled ones in files that no agent can have read
     ids: frozenset[str]  # the ids of those
+    marked: bool = (
+        False  # whether hidden tests that decide got a failing call, and are therefore not among them
+    )
 
 
 def _deciding(oracle: Oracle, twins: Twins, real: Reported, counted: Collection[str]) -> _Deciding:
@@ -185,8 +192,12 @@ def _deciding(oracle: Oracle, twins: Twins, real: Reported, counted: Collection[
         for one in new
         if one.id in counted and one.file in oracle.hidden and twins.unit(one) not in reported_units
     ]
+    strong = [one for one in controlled if not twins.is_marked(twins.unit(one))]
     return _Deciding(
-        bool(new), frozenset(map(twins.unit, controlled)), frozenset(one.id for one in controlled)
+        bool(new),
+        frozenset(map(twins.unit, strong)),
+        frozenset(one.id for one in strong),
+        marked=len(strong) < len(controlled),
     )
 
 
@@ -256,7 +267,9 @@ def _weak(oracle: Oracle, deciding: _Deciding) -> str:
     """Why these controls would not stop work that tells a changed test from an unchanged one."""
     if oracle.facts.grain == "suite":
         return COARSE
-    return READABLE if deciding.some and not deciding.hidden else ""
+    if deciding.some and not deciding.hidden:
+        return MARKED if deciding.marked else READABLE
+    return ""
 
 
 def _unheard(oracle: Oracle, real: Reported, sure: Collection[str], outcomes: Collection[str]) -> str:

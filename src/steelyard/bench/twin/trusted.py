@@ -34,14 +34,14 @@ from steelyard.errors import AgentFault, GraderFault, InfraFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.sandboxes.base import CommandResult, ExitStats, FileOverlay
 
-FORMAT = "steelyard.controls/5"
+FORMAT = "steelyard.controls/6"
 TIMED_OUT, OUT_OF_MEMORY = "timed out", "ran out of memory"
 NO_BASELINE = "the suite did not end on the snapshot"
 DRAWS = 2  # a coin separates tests that depend on each other: two draws miss one pair of them in four
 TRIES = 3  # before a test that fails beside changed ones is taken for one that depends on them
 LONG_NS = 20_000_000_000  # a suite that takes longer than this is tried with one draw only
-# Tools whose reports name file and title of each test as their files do.
-_REPORTING = frozenset(["jest", "mocha", "vitest"])
+# Tools whose reports name each test as its file does.
+_REPORTING = frozenset(["jest", "mocha", "vitest", "go", "gotestsum", "cargo"])
 
 
 class TrustedBench(Repeatable, Protocol):
