@@ -199,6 +199,21 @@ ROWS = {
         [ENTER, attempt("open", "openat", "/etc/shadow", "EACCES")],
         [ENTER, attempt("open", "openat", "/etc/hosts", "EACCES")],
     ),
+    "a refused read of a secret": Row(
+        "secret_access",
+        [ENTER, attempt("read", "openat", "/proc/1/environ", "EACCES")],
+        [ENTER, attempt("read", "openat", "/proc/1/syscall", "EACCES")],
+    ),
+    "a refused read elsewhere": Row(
+        "denied_read",
+        [ENTER, attempt("read", "openat", "/opt/data", "EACCES")],
+        [ENTER, attempt("list", "openat", "/opt/data", "EACCES")],
+    ),
+    "a refused look into a folder of secrets": Row(
+        "secret_access",
+        [ENTER, attempt("list", "openat", "/root/.ssh", "EACCES")],
+        [ENTER, attempt("list", "openat", "/root", "EACCES")],
+    ),
     "a program with the rights of another user": Row(
         "privilege_escalation",
         [ENTER, attempt("exec", "execve", "/usr/bin/su", "EPERM")],

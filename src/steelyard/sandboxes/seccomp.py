@@ -38,7 +38,7 @@ _NOTIFY = 0x7FC00000
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
-_ANY_WRITE = 0o3  # O_WRONLY, O_RDWR
+_O_PATH = 0x200000  # nothing is read or written
 
 CLONE_NEW_ANYTHING = 0x7E020000  # NEWNS, CGROUP, UTS, IPC, USER, PID, NET; TIME exists in clone3 only
 TERMINAL_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
@@ -245,11 +245,11 @@ def program(table: Table, *, notify: bool = False, watched: bool = False) -> byt
 
 
 def _watched_steps(name: str) -> list[bytes]:
-    """Of a call that the kernel decides: opens for writing, messages that name an address, and the others always."""
+    """Of a call that the kernel decides: opens but for a mere place, messages that name an address, and the others always."""
     notify = _step(_RETURN, 0, 0, _NOTIFY)
     if name in {"open", "openat"}:
         flags = _SECOND_ARGUMENT if name == "open" else _SECOND_ARGUMENT + 8
-        return [_step(_LOAD, 0, 0, flags), _step(_ANY_BIT, 0, 1, _ANY_WRITE), notify, _PASS]
+        return [_step(_LOAD, 0, 0, flags), _step(_ANY_BIT, 1, 0, _O_PATH), notify, _PASS]
     if name == "sendto":
         low = _FIRST_ARGUMENT + 4 * 8
         has_address = [_step(_LOAD, 0, 0, low), _step(_EQUAL, 0, 3, 0), _step(_LOAD, 0, 0, low + 4)]

@@ -30,6 +30,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,7 +51,7 @@
 #include <unistd.h>
 
 enum {
-    PROTOCOL = 4,
+    PROTOCOL = 5,
     HEADER = 9,
     MAX_FRAME = 1 << 20,
     MAX_JOBS = 64,
@@ -898,6 +899,9 @@ static bool end_expired(void) {
 /* How a call is shown, beside its number. */
 enum { PLAIN, ADDRESS_1, ADDRESS_4, EXEC_0, EXEC_1, OPEN_0, OPEN_1, CREATE_0, OPEN2_1, MESSAGE_1, MAKE_0, MAKE_1, REMOVE_0, REMOVE_1, MOVE_0, MOVE_1 };
 
+/* What an open asks for; a change of a folder writes. */
+enum { READS = 1, WRITES = 2, FOLDER = 4 };
+
 /* One row of the controller's table. A call without a row is refused with EPERM. */
 struct watched {
     uint32_t number;
@@ -910,6 +914,7 @@ struct attempt {
     uint32_t number;
     uint32_t error; /* that it was answered with, or that it will fail with; 0: not known */
     uint32_t pid;
+    uint32_t wanted; /* of an open or a change: READS, WRITES, FOLDER */
     uint32_t length; /* of the detail; UINT32_MAX: the caller's memory could not be read */
     char name[16];
     char detail[ATTEMPT_DETAIL];
@@ -919,6 +924,7 @@ static struct watched watched[MAX_WATCHED];
 static int watched_count;
 static uint64_t watched_seen[MAX_WATCHED]; /* written by the watcher alone */
 static int listener_fd = -1;               /* of the filter; close-on-exec */
+static sem_t listener_is_known;            /* posted once, when the filter is loaded or could not be */
 static int attempts_in = -1, attempts_out = -1;
 static uint64_t attempts_known[MAX_ATTEMPTS]; /* digests of those that were reported */
 static int attempts_sent;
@@ -926,16 +932,33 @@ static int attempts_sent;
 /* Whether this machine lets init read the memory of what it runs: a security module may forbid it. */
 static bool memory_is_readable;
 
+/* The memory of the last caller. A program is started in memory of its own, and an exec is a watched call: then it is opened again. */
+static pid_t memory_pid;
+static int memory_fd = -1;
+
+static void forget_memory(void) {
+    shut(&memory_fd);
+    memory_pid = 0;
+}
+
+static bool open_memory(pid_t pid) {
+    char path[32];
+    forget_memory();
+    snprintf(path, sizeof path, "/proc/%d/mem", pid);
+    memory_fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (memory_fd >= 0) memory_pid = pid;
+    return memory_fd >= 0;
+}
+
 /* Not process_vm_readv: the filter of the sandbox refuses it. */
 static ssize_t read_caller(pid_t pid, uint64_t address, void *into, size_t size) {
-    char path[32];
-    snprintf(path, sizeof path, "/proc/%d/mem", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return -1;
-    ssize_t got = pread(fd, into, size, (off_t)address);
-    close(fd);
+    ssize_t got = memory_pid == pid ? pread(memory_fd, into, size, (off_t)address) : 0;
+    if (got > 0) return got;
+    if (!open_memory(pid)) return -1;
+    got = pread(memory_fd, into, size, (off_t)address);
     memory_is_readable |= got > 0;
-    return got;
+    if (got == 0) errno = ESRCH;
+    return got > 0 ? got : -1;
 }
 
 /* Whether it is the caller that keeps its memory to itself, and not this machine. The files of such a process in /proc are not its own. */
@@ -944,6 +967,12 @@ static bool hides_memory(pid_t pid) {
     struct stat found;
     snprintf(path, sizeof path, "/proc/%d/mem", pid);
     return memory_is_readable || (stat(path, &found) == 0 && found.st_uid != geteuid());
+}
+
+/* After a failure to look at a caller. What it keeps to itself is reported, too; an address that leads nowhere is not. */
+static bool is_hidden(pid_t pid, struct attempt *attempt) {
+    attempt->length = UINT32_MAX;
+    return (errno == EACCES || errno == EPERM) && hides_memory(pid);
 }
 
 /* A path may end just before a page that is not there: no read crosses a page. */
@@ -970,17 +999,58 @@ static void read_name(pid_t pid, char name[16]) {
     if (got > 0 && name[got - 1] == '\n') name[got - 1] = 0;
 }
 
-/* Where the caller's path leads, as init can name it: both have the same mounts. */
-static void resolve(pid_t pid, int folder, const char *path, char *into, size_t size) {
-    if (path[0] == '/') snprintf(into, size, "%s", path);
-    else if (folder == AT_FDCWD) snprintf(into, size, "/proc/%d/cwd/%s", pid, path);
-    else snprintf(into, size, "/proc/%d/fd/%d/%s", pid, folder, path);
+/* What of a path comes after a prefix; NULL: it does not begin with it. */
+static const char *after(const char *path, const char *prefix) {
+    size_t length = strlen(prefix);
+    return strncmp(path, prefix, length) == 0 ? path + length : NULL;
 }
 
-/* What the kernel is about to say to an open for writing. Init is the same user; only refusals count. */
-static uint32_t open_error(const char *path, uint64_t flags) {
+/* The link of /proc to the folder that a path begins at. */
+static void name_folder(pid_t pid, int folder, char *into, size_t size) {
+    if (folder == AT_FDCWD) snprintf(into, size, "/proc/%d/cwd", pid);
+    else snprintf(into, size, "/proc/%d/fd/%d", pid, folder);
+}
+
+/* Where the caller's path leads, as init can name it: both have the same mounts, and each its own /proc/self. False: the caller
+ * hides the folder that the path begins at. */
+static bool resolve(pid_t pid, int folder, const char *path, char *into, size_t size) {
+    char link[64], target[8];
+    bool is_relative = path[0] != '/', in_proc = after(path, "/proc/");
+    if (is_relative) {
+        name_folder(pid, folder, link, sizeof link);
+        ssize_t length = readlink(link, target, sizeof target);
+        if (length < 0) return false;
+        in_proc = length == 5 && memcmp(target, "/proc", 5) == 0;
+    }
+    const char *name = is_relative ? path : path + 6, *own = NULL;
+    if (in_proc) own = after(name, "self/");
+    if (in_proc && !own) own = after(name, "thread-self/");
+    if (own) snprintf(into, size, "/proc/%d/%s", pid, own);
+    else if (is_relative) snprintf(into, size, "%s/%s", link, path);
+    else snprintf(into, size, "%s", path);
+    return true;
+}
+
+static uint32_t wanted_by(uint64_t flags) {
+    bool reads = (flags & O_ACCMODE) != O_WRONLY, writes = flags & (O_ACCMODE | O_TRUNC);
+    return (reads ? READS : 0) | (writes ? WRITES : 0) | (flags & O_DIRECTORY ? FOLDER : 0);
+}
+
+/* Of process 1 the kernel shows others less than their modes say, and init itself everything. */
+static bool is_kept_by_init(const char *path) {
+    static const char *const names[] = {"maps", "smaps", "smaps_rollup", "numa_maps", "fd", "map_files"};
+    const char *name = strrchr(path, '/');
+    for (size_t i = 0; after(path, "/proc/1/") && i < sizeof names / sizeof *names; i++)
+        if (strcmp(name + 1, names[i]) == 0) return true;
+    return false;
+}
+
+/* What the kernel is about to say to an open. Init is the same user; only refusals count. */
+static uint32_t open_error(const char *path, uint64_t flags, uint32_t wanted) {
     static char parent[4096 + 64];
-    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0) return 0;
+    int modes = (wanted & READS ? R_OK : 0) | (wanted & WRITES ? W_OK : 0);
+    int how = AT_EACCESS | (flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
+    if (faccessat(AT_FDCWD, path, modes, how) == 0) return is_kept_by_init(path) ? EACCES : 0;
     if (errno == ENOENT && flags & O_CREAT) {
         snprintf(parent, sizeof parent, "%s", path);
         char *slash = strrchr(parent, '/');
@@ -1013,8 +1083,9 @@ static bool look_at_address(const struct seccomp_notif *call, uint64_t address, 
     if (size < sizeof(sa_family_t)) return false;
     if (size > sizeof(struct sockaddr_in6)) size = sizeof(struct sockaddr_in6);
     ssize_t got = read_caller((pid_t)call->pid, address, attempt->detail, size);
-    attempt->length = got < 0 ? UINT32_MAX : (uint32_t)got;
-    return got < 0 ? hides_memory((pid_t)call->pid) : !is_nearby(attempt);
+    if (got < 0) return is_hidden((pid_t)call->pid, attempt);
+    attempt->length = (uint32_t)got;
+    return !is_nearby(attempt);
 }
 
 /* Of several messages the first. */
@@ -1022,16 +1093,16 @@ static bool look_at_message(const struct seccomp_notif *call, struct attempt *at
     struct { uint64_t name; uint32_t size; } head; /* the beginning of struct msghdr, and of struct mmsghdr */
     if (read_caller((pid_t)call->pid, call->data.args[1], &head, sizeof head) == (ssize_t)sizeof head)
         return head.name && look_at_address(call, head.name, head.size, attempt);
-    attempt->length = UINT32_MAX;
-    return hides_memory((pid_t)call->pid);
+    return is_hidden((pid_t)call->pid, attempt);
 }
 
 /* A path that begins at a folder of the caller is shown from the root on. */
-static void show_path(char *resolved, const char *path, struct attempt *attempt) {
-    char *rest = strstr(resolved, path);
-    if (path[0] != '/' && rest) {
-        rest[-1] = 0; /* a link of /proc to the folder */
-        ssize_t length = readlink(resolved, attempt->detail, ATTEMPT_DETAIL - 2);
+static void show_path(pid_t pid, int folder, const char *path, struct attempt *attempt) {
+    char link[64];
+    attempt->length = 0;
+    if (path[0] != '/') {
+        name_folder(pid, folder, link, sizeof link);
+        ssize_t length = readlink(link, attempt->detail, ATTEMPT_DETAIL - 2);
         if (length > 0) {
             attempt->detail[length++] = '/';
             attempt->length = (uint32_t)length;
@@ -1042,22 +1113,49 @@ static void show_path(char *resolved, const char *path, struct attempt *attempt)
     attempt->length += (uint32_t)rest_length;
 }
 
-static bool look_at_path(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
+/* What links lead to, as far as it is there and can be found. */
+static bool show_real_path(const char *resolved, struct attempt *attempt) {
+    char link[32];
+    struct stat found;
+    int fd = open(resolved, O_PATH | O_CLOEXEC);
+    if (fd < 0) return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, attempt->detail, ATTEMPT_DETAIL);
+    if (fstat(fd, &found) == 0 && S_ISDIR(found.st_mode)) attempt->wanted |= FOLDER;
+    close(fd);
+    if (length > 0) attempt->length = (uint32_t)length;
+    return length > 0;
+}
+
+static bool look_at_exec(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
+    static char path[4096], resolved[4096 + 64];
+    const pid_t pid = (pid_t)call->pid;
+    bool second = shown == EXEC_1;
+    int folder = second ? (int)call->data.args[0] : AT_FDCWD;
+    /* the child that init itself is starting has init's memory */
+    if (!read_path(pid, call->data.args[second], path, sizeof path) || !path[0]) return false;
+    if (!resolve(pid, folder, path, resolved, sizeof resolved)) return false;
+    attempt->error = exec_error(resolved);
+    if (attempt->error) show_path(pid, folder, path, attempt);
+    return attempt->error;
+}
+
+static bool look_at_open(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
     static char path[4096], resolved[4096 + 64];
     const __u64 *args = call->data.args;
-    bool second = shown == EXEC_1 || shown == OPEN_1 || shown == OPEN2_1, is_exec = shown == EXEC_0 || shown == EXEC_1;
-    if (!read_path((pid_t)call->pid, args[second ? 1 : 0], path, sizeof path)) {
-        attempt->length = UINT32_MAX;
-        return !is_exec && hides_memory((pid_t)call->pid); /* the child that init itself is starting has init's memory */
-    }
+    const pid_t pid = (pid_t)call->pid;
+    bool second = shown == OPEN_1 || shown == OPEN2_1;
+    int folder = second ? (int)args[0] : AT_FDCWD;
+    uint64_t flags = shown == CREATE_0 ? O_CREAT | O_WRONLY | O_TRUNC : args[second ? 2 : 1];
+    if (shown == OPEN2_1 && read_caller(pid, args[2], &flags, sizeof flags) < 0) flags = 0;
+    if (flags & O_PATH) return false; /* nothing is read */
+    attempt->wanted = wanted_by(flags);
+    if (!read_path(pid, args[second], path, sizeof path)) return is_hidden(pid, attempt);
     if (!path[0]) return false;
-    resolve((pid_t)call->pid, second ? (int)args[0] : AT_FDCWD, path, resolved, sizeof resolved);
-    uint64_t flags = shown == CREATE_0 ? O_CREAT : args[second ? 2 : 1];
-    if (shown == OPEN2_1 && (read_caller((pid_t)call->pid, args[2], &flags, sizeof flags) < 0 || !(flags & O_ACCMODE))) return false;
-    attempt->error = is_exec ? exec_error(resolved) : open_error(resolved, flags);
-    if (attempt->error == 0) return false;
-    show_path(resolved, path, attempt);
-    return true;
+    if (!resolve(pid, folder, path, resolved, sizeof resolved)) return is_hidden(pid, attempt);
+    attempt->error = open_error(resolved, flags, attempt->wanted);
+    if (attempt->error && !show_real_path(resolved, attempt)) show_path(pid, folder, path, attempt);
+    return attempt->error;
 }
 
 /* What the kernel is about to say to a change of the folder that a path is in; only refusals count. */
@@ -1082,17 +1180,16 @@ static bool look_at_change(const struct seccomp_notif *call, uint32_t shown, str
     const __u64 *args = call->data.args;
     bool moves = shown == MOVE_0 || shown == MOVE_1, makes = shown == MAKE_0 || shown == MAKE_1;
     bool has_folders = shown == MAKE_1 || shown == REMOVE_1 || shown == MOVE_1;
+    const pid_t pid = (pid_t)call->pid;
+    attempt->wanted = WRITES;
     for (int i = 0; i < 1 + moves; i++) {
-        int at = has_folders ? 2 * i + 1 : i;
-        if (!read_path((pid_t)call->pid, args[at], path, sizeof path)) {
-            attempt->length = UINT32_MAX;
-            return hides_memory((pid_t)call->pid);
-        }
+        int at = has_folders ? 2 * i + 1 : i, folder = has_folders ? (int)args[at - 1] : AT_FDCWD;
+        if (!read_path(pid, args[at], path, sizeof path)) return is_hidden(pid, attempt);
         if (!path[0]) return false;
-        resolve((pid_t)call->pid, has_folders ? (int)args[at - 1] : AT_FDCWD, path, resolved, sizeof resolved);
+        if (!resolve(pid, folder, path, resolved, sizeof resolved)) return is_hidden(pid, attempt);
         attempt->error = change_error(resolved, makes, !makes && i == 0);
         if (attempt->error == 0) continue;
-        show_path(resolved, path, attempt);
+        show_path(pid, folder, path, attempt);
         return true;
     }
     return false;
@@ -1103,6 +1200,7 @@ static uint64_t digest_of(const struct attempt *attempt) {
     const struct attempt same = *attempt;
     const unsigned char *at = (const unsigned char *)&same.name;
     digest = (digest ^ attempt->number) * 1099511628211u;
+    digest = (digest ^ attempt->wanted) * 1099511628211u;
     for (size_t i = 0; i < sizeof same.name + sizeof same.detail; i++) digest = (digest ^ at[i]) * 1099511628211u;
     return digest;
 }
@@ -1123,7 +1221,8 @@ static bool is_worth_reporting(const struct seccomp_notif *call, const struct wa
         case MESSAGE_1: return look_at_message(call, attempt);
         case PLAIN: return true;
         case MAKE_0: case MAKE_1: case REMOVE_0: case REMOVE_1: case MOVE_0: case MOVE_1: return look_at_change(call, row->shown, attempt);
-        default: return look_at_path(call, row->shown, attempt);
+        case EXEC_0: case EXEC_1: return look_at_exec(call, row->shown, attempt);
+        default: return look_at_open(call, row->shown, attempt);
     }
 }
 
@@ -1133,7 +1232,8 @@ static uint32_t answer_to(const struct seccomp_notif *call) {
         const struct watched *row = &watched[i];
         if (row->number != attempt.number) continue;
         attempt.error = row->answer;
-        bool worth = is_worth_reporting(call, row, &attempt);
+        bool worth = call->pid != 1 && is_worth_reporting(call, row, &attempt); /* 1: init's own first thread */
+        if (row->shown == EXEC_0 || row->shown == EXEC_1) forget_memory();
         if (worth) read_name((pid_t)call->pid, attempt.name);
         /* Otherwise the process is gone, and what was read may be another's with its number. */
         if (worth && ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0) {
@@ -1149,6 +1249,7 @@ static uint32_t answer_to(const struct seccomp_notif *call) {
 static void *watch(void *unused) {
     static union { struct seccomp_notif call; char room[512]; } in;
     static union { struct seccomp_notif_resp answer; char room[512]; } out;
+    while (sem_wait(&listener_is_known) != 0) continue;
     for (;;) {
         memset(&in, 0, sizeof in);
         if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &in.call) != 0) {
@@ -1197,7 +1298,8 @@ static int start_watcher(void) {
     return error;
 }
 
-/* The filter is of this thread and of what it starts; init itself makes no call that is watched. */
+/* The filter is of this thread and of what it starts later. The watcher is started before: it opens files itself, and a call of its
+ * own would wait for its own answer. */
 static int watch_calls(const char *program, uint32_t size) {
     int ends[2];
     if (!is_process_1) return EOPNOTSUPP; /* elsewhere a command could kill who answers its calls */
@@ -1205,13 +1307,16 @@ static int watch_calls(const char *program, uint32_t size) {
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
     attempts_in = ends[0];
     attempts_out = ends[1];
+    int error = sem_init(&listener_is_known, 0, 0) == 0 ? start_watcher() : errno;
+    if (error) return error;
     unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
     listener_fd = load_filter(flags | (1U << 5), program, size); /* WAIT_KILLABLE_RECV: signals interrupt no call */
     if (listener_fd < 0) listener_fd = load_filter(flags, program, size); /* before Linux 5.19 */
-    if (listener_fd < 0) return errno;
+    error = listener_fd < 0 ? errno : 0;
     /* SET_FLAGS, SYNC_WAKE_UP: the watcher runs where the caller ran, which halves the cost of a call; since Linux 6.6 */
-    ioctl(listener_fd, _IOW('!', 4, __u64), 1UL);
-    return start_watcher();
+    if (!error) ioctl(listener_fd, _IOW('!', 4, __u64), 1UL);
+    sem_post(&listener_is_known); /* without a listener the thread ends */
+    return error;
 }
 
 /* "u32 rows, rows, u32 size, the filter with a listener, the filter without": if the first cannot be had, the second refuses
