@@ -971,6 +971,7 @@ static bool hides_memory(pid_t pid) {
 
 /* After a failure to look at a caller. What it keeps to itself is reported, too; an address that leads nowhere is not. */
 static bool is_hidden(pid_t pid, struct attempt *attempt) {
+    attempt->error = 0;
     attempt->length = UINT32_MAX;
     return (errno == EACCES || errno == EPERM) && hides_memory(pid);
 }
@@ -1011,24 +1012,33 @@ static void name_folder(pid_t pid, int folder, char *into, size_t size) {
     else snprintf(into, size, "/proc/%d/fd/%d", pid, folder);
 }
 
-/* Where the caller's path leads, as init can name it: both have the same mounts, and each its own /proc/self. False: the caller
- * hides the folder that the path begins at. */
-static bool resolve(pid_t pid, int folder, const char *path, char *into, size_t size) {
+/* Of a path that begins in /proc, what comes after the caller's own folder there; NULL: it is no such path. */
+static const char *below_self(pid_t pid, int folder, const char *path) {
     char link[64], target[8];
-    bool is_relative = path[0] != '/', in_proc = after(path, "/proc/");
-    if (is_relative) {
-        name_folder(pid, folder, link, sizeof link);
-        ssize_t length = readlink(link, target, sizeof target);
-        if (length < 0) return false;
-        in_proc = length == 5 && memcmp(target, "/proc", 5) == 0;
-    }
-    const char *name = is_relative ? path : path + 6, *own = NULL;
-    if (in_proc) own = after(name, "self/");
-    if (in_proc && !own) own = after(name, "thread-self/");
+    const char *name = path[0] == '/' ? after(path, "/proc/") : path;
+    const char *own = name ? after(name, "self/") : NULL;
+    if (name && !own) own = after(name, "thread-self/");
+    if (!own || path[0] == '/') return own;
+    name_folder(pid, folder, link, sizeof link);
+    return readlink(link, target, sizeof target) == 5 && memcmp(target, "/proc", 5) == 0 ? own : NULL;
+}
+
+/* Where the caller's path leads, as init can name it: both have the same mounts, and each its own /proc/self. */
+static void resolve(pid_t pid, int folder, const char *path, char *into, size_t size) {
+    char link[64];
+    const char *own = below_self(pid, folder, path);
+    name_folder(pid, folder, link, sizeof link);
     if (own) snprintf(into, size, "/proc/%d/%s", pid, own);
-    else if (is_relative) snprintf(into, size, "%s/%s", link, path);
-    else snprintf(into, size, "%s", path);
-    return true;
+    else if (path[0] == '/') snprintf(into, size, "%s", path);
+    else snprintf(into, size, "%s/%s", link, path);
+}
+
+/* Whether the caller keeps the folder that a path begins at from init: then a refusal is init's own. */
+static bool hides_folder(pid_t pid, int folder, const char *path) {
+    char link[64], target[1];
+    if (path[0] == '/') return false;
+    name_folder(pid, folder, link, sizeof link);
+    return readlink(link, target, sizeof target) < 0;
 }
 
 static uint32_t wanted_by(uint64_t flags) {
@@ -1134,10 +1144,11 @@ static bool look_at_exec(const struct seccomp_notif *call, uint32_t shown, struc
     int folder = second ? (int)call->data.args[0] : AT_FDCWD;
     /* the child that init itself is starting has init's memory */
     if (!read_path(pid, call->data.args[second], path, sizeof path) || !path[0]) return false;
-    if (!resolve(pid, folder, path, resolved, sizeof resolved)) return false;
+    resolve(pid, folder, path, resolved, sizeof resolved);
     attempt->error = exec_error(resolved);
-    if (attempt->error) show_path(pid, folder, path, attempt);
-    return attempt->error;
+    if (attempt->error == 0 || hides_folder(pid, folder, path)) return false;
+    show_path(pid, folder, path, attempt);
+    return true;
 }
 
 static bool look_at_open(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
@@ -1152,10 +1163,12 @@ static bool look_at_open(const struct seccomp_notif *call, uint32_t shown, struc
     attempt->wanted = wanted_by(flags);
     if (!read_path(pid, args[second], path, sizeof path)) return is_hidden(pid, attempt);
     if (!path[0]) return false;
-    if (!resolve(pid, folder, path, resolved, sizeof resolved)) return is_hidden(pid, attempt);
+    resolve(pid, folder, path, resolved, sizeof resolved);
     attempt->error = open_error(resolved, flags, attempt->wanted);
-    if (attempt->error && !show_real_path(resolved, attempt)) show_path(pid, folder, path, attempt);
-    return attempt->error;
+    if (attempt->error == 0) return false;
+    if (hides_folder(pid, folder, path)) return is_hidden(pid, attempt);
+    if (!show_real_path(resolved, attempt)) show_path(pid, folder, path, attempt);
+    return true;
 }
 
 /* What the kernel is about to say to a change of the folder that a path is in; only refusals count. */
@@ -1186,9 +1199,10 @@ static bool look_at_change(const struct seccomp_notif *call, uint32_t shown, str
         int at = has_folders ? 2 * i + 1 : i, folder = has_folders ? (int)args[at - 1] : AT_FDCWD;
         if (!read_path(pid, args[at], path, sizeof path)) return is_hidden(pid, attempt);
         if (!path[0]) return false;
-        if (!resolve(pid, folder, path, resolved, sizeof resolved)) return is_hidden(pid, attempt);
+        resolve(pid, folder, path, resolved, sizeof resolved);
         attempt->error = change_error(resolved, makes, !makes && i == 0);
         if (attempt->error == 0) continue;
+        if (hides_folder(pid, folder, path)) return is_hidden(pid, attempt);
         show_path(pid, folder, path, attempt);
         return true;
     }
