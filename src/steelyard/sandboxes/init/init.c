@@ -4,9 +4,10 @@
  *
  *     to init      E exec   I stdin data   S signal   T end a job's tree   K kill everything   P ping
  *                  M memory that is no process's   W watch system calls   n count them   h hold deadlines
+ *                  g guard files
  *     from init    H hello  O stdout  R stderr  A stdin taken  X exit  F not started  D all dead
  *                  P pong   M memory   Z the time of a job is over   ! refused
- *                  W watching   N a system call was tried   n how often each
+ *                  W watching   N a system call was tried   n how often each   g guarding
  *     listeners    l listen  u close all        c connection (from init)   e end (to init)
  *                  b bytes  a taken  r reset    both ways
  *
@@ -39,6 +40,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
@@ -67,6 +69,7 @@ enum {
     STRIKE_MS = 5,
     MAX_TIME_MS = 1 << 30,
     MAX_WATCHED = 128,
+    MAX_GUARDED = 8,
     MAX_ATTEMPTS = 256, /* that are reported one by one; all are counted */
     ATTEMPT_DETAIL = 256,
     WATCHER_STACK = 1 << 16,
@@ -138,7 +141,15 @@ static int64_t held_since_ms; /* 0: deadlines count */
 static int64_t first_word_by_ms; /* 0: no matter when; a controller that died before it spoke is not waited for */
 static char frame_in[MAX_FRAME + 1];
 static char chunk[CHUNK];
-static struct process processes[MAX_PROCESSES];
+static struct process process_lists[2][MAX_PROCESSES]; /* the watcher has one of its own */
+static _Thread_local struct process *processes = process_lists[0];
+
+/* The command that guards files: shared with the child that becomes it, so that it is known before it can end. */
+static struct guarding {
+    volatile pid_t pid;
+    volatile bool is_leaving; /* it asked for its end, and everything is killed: what it asked for is its status */
+    volatile int32_t status;
+} *guarding; /* NULL: no files are guarded */
 
 static void kill_descendants(void);
 static int kill_round(const struct job *ending);
@@ -601,6 +612,7 @@ static _Noreturn void become(struct request *request, const int stdio[3], int fa
     setsid();
     for (int fd = 0; fd < 3; fd++)
         if (stdio[fd] >= 0) dup2(stdio[fd], fd); /* our own stdin is /dev/null and will do */
+    if (request->ends_all && guarding) *guarding = (struct guarding){.pid = getpid()};
     if (chdir(request->cwd) == 0) {
         why.step = 'e';
         if (strchr(request->argv[0], '/')) execve(request->argv[0], request->argv, request->env);
@@ -709,6 +721,25 @@ static void finish(struct job *job, int32_t status, const struct rusage *usage) 
     else tell('X', id, payload, sizeof payload);
 }
 
+static struct job *find_job(uint32_t id) {
+    for (int i = 0; i < job_count; i++)
+        if (jobs[i].id == id) return &jobs[i];
+    return NULL;
+}
+
+static bool reap(int flags);
+
+/* Nothing outlives this job: its end is told when all others are dead, and no write of theirs is under way any more. */
+static void finish_last(struct job *job, int32_t status, const struct rusage *usage) {
+    const uint32_t id = job->id;
+    if (guarding && guarding->pid == job->pid && guarding->is_leaving && WIFSIGNALED(status)) status = (guarding->status & 0xff) << 8;
+    if (guarding) guarding->pid = 0;
+    job->pid = -1;
+    kill(-1, SIGKILL);
+    reap(0);
+    finish(find_job(id), status, usage);
+}
+
 /* Takes in every dead child; false when there is no child left at all. */
 static bool reap(int flags) {
     for (;;) {
@@ -719,8 +750,8 @@ static bool reap(int flags) {
         if (pid <= 0) return pid == 0;
         for (int i = 0; i < job_count; i++)
             if (jobs[i].pid == pid) {
-                if (jobs[i].ends_all && is_process_1) kill(-1, SIGKILL);
-                finish(&jobs[i], status, &usage);
+                if (jobs[i].ends_all && is_process_1) finish_last(&jobs[i], status, &usage);
+                else finish(&jobs[i], status, &usage);
                 break;
             }
     }
@@ -897,7 +928,7 @@ static bool end_expired(void) {
 /* ---- watched system calls ---- */
 
 /* How a call is shown, beside its number. */
-enum { PLAIN, ADDRESS_1, ADDRESS_4, EXEC_0, EXEC_1, OPEN_0, OPEN_1, CREATE_0, OPEN2_1, MESSAGE_1, MAKE_0, MAKE_1, REMOVE_0, REMOVE_1, MOVE_0, MOVE_1 };
+enum { PLAIN, ADDRESS_1, ADDRESS_4, EXEC_0, EXEC_1, OPEN_0, OPEN_1, CREATE_0, OPEN2_1, MESSAGE_1, MAKE_0, MAKE_1, REMOVE_0, REMOVE_1, MOVE_0, MOVE_1, EXIT };
 
 /* What an open asks for; a change of a folder writes. */
 enum { READS = 1, WRITES = 2, FOLDER = 4 };
@@ -1240,12 +1271,106 @@ static bool is_worth_reporting(const struct seccomp_notif *call, const struct wa
     }
 }
 
+/* ---- guarded files ---- */
+
+static char guarded_paths[MAX_GUARDED][256];
+static int guarded_count;
+
+/* The process of a thread; 0: it is gone. */
+static pid_t process_of(pid_t thread) {
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%d/status", thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    text[got > 0 ? got : 0] = 0;
+    const char *at = strstr(text, "\nTgid:");
+    return at ? atoi(at + 6) : 0;
+}
+
+/* Up to init, or to the command that guards. */
+static bool descends_from(int count, pid_t pid, pid_t ancestor) {
+    for (int depth = 0; pid > 1 && depth < 4096; depth++) {
+        if (pid == ancestor) return true;
+        const struct process *process = find_process(count, pid);
+        pid = process ? process->parent : 0;
+    }
+    return false;
+}
+
+/* Kills what does not descend from the command that guards; how many of these live. */
+static int kill_orphans(bool kills) {
+    int count = list_processes(), living = 0;
+    for (int i = 0; i < count; i++) {
+        if (processes[i].zombie || processes[i].pid == 1 || descends_from(count, processes[i].pid, guarding->pid)) continue;
+        if (kills) kill(processes[i].pid, SIGKILL);
+        living++;
+    }
+    return living;
+}
+
+/* A process that was left behind could write after the command that guards. Everything is stopped, so that none escapes by a fork. */
+static void end_orphans(void) {
+    const struct timespec pause = {0, 200000};
+    if (kill_orphans(false) == 0) return;
+    kill(-1, SIGSTOP);
+    while (kill_orphans(true) > 0) nanosleep(&pause, NULL);
+    kill(-1, SIGCONT);
+}
+
+/* By the folder itself and the name in it: the caller may be in that folder, or come by a link. */
+static bool is_guarded(char *path) {
+    char *slash = strrchr(path, '/');
+    struct stat folder, own;
+    if (!slash || slash == path) return false;
+    bool is_known = false;
+    for (int i = 0; i < guarded_count && !is_known; i++) {
+        char *name = strrchr(guarded_paths[i], '/');
+        if (strcmp(name + 1, slash + 1) != 0) continue;
+        *name = *slash = 0;
+        is_known = stat(path, &folder) == 0 && stat(guarded_paths[i], &own) == 0 && folder.st_dev == own.st_dev && folder.st_ino == own.st_ino;
+        *name = *slash = '/';
+    }
+    return is_known;
+}
+
+/* The path that is written: of a move, where it leads. */
+static bool writes_guarded(const struct seccomp_notif *call, uint32_t shown) {
+    static char path[4096], resolved[4096 + 64];
+    const __u64 *args = call->data.args;
+    const pid_t pid = (pid_t)call->pid;
+    bool has_folder = shown == OPEN_1 || shown == OPEN2_1 || shown == MOVE_1, moves = shown == MOVE_0 || shown == MOVE_1;
+    int at = (has_folder ? 1 : 0) + (moves ? (has_folder ? 2 : 1) : 0);
+    if (!read_path(pid, args[at], path, sizeof path)) return false;
+    resolve(pid, has_folder ? (int)args[at - 1] : AT_FDCWD, path, resolved, sizeof resolved);
+    return is_guarded(resolved);
+}
+
+/* Before the call is made; it waits for the answer. */
+static void guard(const struct seccomp_notif *call, uint32_t shown) {
+    if (shown == EXEC_0 || shown == EXEC_1) forget_memory();
+    const pid_t own = guarding->pid;
+    if (own == 0) return;
+    if (shown != EXIT) {
+        if (!writes_guarded(call, shown) || ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) != 0) return;
+        if (descends_from(list_processes(), process_of((pid_t)call->pid), own)) end_orphans();
+    } else if ((pid_t)call->pid == own || process_of((pid_t)call->pid) == own) {
+        guarding->status = (int32_t)call->data.args[0];
+        guarding->is_leaving = true;
+        kill(-1, SIGKILL); /* itself, too: nothing sees its end and writes afterwards */
+    }
+}
+
 static uint32_t answer_to(const struct seccomp_notif *call) {
     struct attempt attempt = {.number = (uint32_t)call->data.nr, .pid = call->pid};
     for (int i = 0; i < watched_count; i++) {
         const struct watched *row = &watched[i];
         if (row->number != attempt.number) continue;
         attempt.error = row->answer;
+        if (guarding) {
+            guard(call, row->shown);
+            return row->answer;
+        }
         bool worth = call->pid != 1 && is_worth_reporting(call, row, &attempt); /* 1: init's own first thread */
         if (row->shown == EXEC_0 || row->shown == EXEC_1) forget_memory();
         if (worth) read_name((pid_t)call->pid, attempt.name);
@@ -1263,6 +1388,7 @@ static uint32_t answer_to(const struct seccomp_notif *call) {
 static void *watch(void *unused) {
     static union { struct seccomp_notif call; char room[512]; } in;
     static union { struct seccomp_notif_resp answer; char room[512]; } out;
+    processes = process_lists[1];
     while (sem_wait(&listener_is_known) != 0) continue;
     for (;;) {
         memset(&in, 0, sizeof in);
@@ -1333,28 +1459,70 @@ static int watch_calls(const char *program, uint32_t size) {
     return error;
 }
 
-/* "u32 rows, rows, u32 size, the filter with a listener, the filter without": if the first cannot be had, the second refuses
- * what the first would have shown. Both errors are reported; without either filter nothing may be started here. */
+/* "u32 rows, rows, u32 size, a filter, more": the rows are taken over. False: malformed. */
+struct table {
+    const char *program, *rest;
+    uint32_t size, rest_size;
+};
+
+static bool take_table(const char *payload, uint32_t length, struct table *table) {
+    uint32_t rows = 0, at = 4;
+    if (length < 8) return false;
+    memcpy(&rows, payload, 4);
+    if (rows > MAX_WATCHED || length - 8 < rows * sizeof *watched) return false;
+    memcpy(watched, payload + at, rows * sizeof *watched);
+    watched_count = (int)rows;
+    at += rows * sizeof *watched;
+    memcpy(&table->size, payload + at, 4);
+    at += 4;
+    if (table->size > length - at) return false;
+    table->program = payload + at;
+    table->rest = table->program + table->size;
+    table->rest_size = length - at - table->size;
+    return true;
+}
+
+/* The rest is the filter without a listener: if the first cannot be had, the second refuses what the first would have shown. Both
+ * errors are reported; without either filter nothing may be started here. */
 static void start_watching(uint32_t id, const char *payload, uint32_t length) {
     int32_t errors[2] = {EINVAL, EINVAL};
-    uint32_t rows = 0, size = 0, at = 4;
-    if (length >= 8) memcpy(&rows, payload, 4);
-    if (length >= 8 && rows <= MAX_WATCHED && length - 8 >= rows * sizeof *watched && listener_fd < 0 && job_count == 0) {
-        memcpy(watched, payload + at, rows * sizeof *watched);
-        watched_count = (int)rows;
-        at += rows * sizeof *watched;
-        memcpy(&size, payload + at, 4);
-        at += 4;
-        if (size <= length - at) {
-            errors[0] = watch_calls(payload + at, size);
-            errors[1] = 0;
-            if (errors[0] != 0) {
-                shut(&listener_fd);
-                if (load_filter(0, payload + at + size, length - at - size) != 0) errors[1] = errno;
-            }
+    struct table table;
+    if (listener_fd < 0 && job_count == 0 && take_table(payload, length, &table)) {
+        errors[0] = watch_calls(table.program, table.size);
+        errors[1] = 0;
+        if (errors[0] != 0) {
+            shut(&listener_fd);
+            if (load_filter(0, table.rest, table.rest_size) != 0) errors[1] = errno;
         }
     }
     tell('W', id, errors, sizeof errors);
+}
+
+/* The rest is paths, each with a 0 at its end. */
+static bool take_guarded(const char *at, const char *end) {
+    for (guarded_count = 0; at < end; at += strlen(at) + 1) {
+        if (guarded_count == MAX_GUARDED || at[0] != '/' || strlen(at) >= sizeof *guarded_paths) return false;
+        strcpy(guarded_paths[guarded_count++], at);
+    }
+    return guarded_count > 0;
+}
+
+static int guard_files(const char *payload, uint32_t length) {
+    struct table table;
+    if (guarding || listener_fd >= 0 || job_count > 0) return EBUSY;
+    if (!take_table(payload, length, &table) || !take_guarded(table.rest, table.rest + table.rest_size)) return EINVAL;
+    void *shared = mmap(NULL, sizeof *guarding, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return errno;
+    guarding = shared;
+    int error = watch_calls(table.program, table.size);
+    if (error) guarding = NULL;
+    return error;
+}
+
+/* Without a listener the files are not guarded, and everything is as it would be without the question. */
+static void start_guarding(uint32_t id, const char *payload, uint32_t length) {
+    int32_t error = guard_files(payload, length);
+    tell('g', id, &error, sizeof error);
 }
 
 static void tell_attempts(void) {
@@ -1371,12 +1539,6 @@ static void tell_counts(uint32_t id) {
 }
 
 /* ---- the loop ---- */
-
-static struct job *find_job(uint32_t id) {
-    for (int i = 0; i < job_count; i++)
-        if (jobs[i].id == id) return &jobs[i];
-    return NULL;
-}
 
 static void signal_job(struct job *job, const char *payload, uint32_t length) {
     int32_t signal_number;
@@ -1406,6 +1568,7 @@ static void obey(void) {
         case 'M': tell_memory(id); break;
         case 'W': start_watching(id, frame_in, length); break;
         case 'n': tell_counts(id); break;
+        case 'g': start_guarding(id, frame_in, length); break;
         case 'h': hold_deadlines(length == 1 && frame_in[0]); break;
         case 'l': open_listener(id, frame_in, length); break;
         case 'u': shut_listeners(id); break;
