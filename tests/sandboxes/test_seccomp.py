@@ -7,7 +7,15 @@ import struct
 
 import pytest
 
-from steelyard.sandboxes.seccomp import AARCH64, X86_64, Table, program, watching_for
+from steelyard.sandboxes.seccomp import (
+    AARCH64,
+    X86_64,
+    Table,
+    guarded_calls,
+    guarding_program,
+    program,
+    watching_for,
+)
 
 ALLOW, KILL, NOTIFY = 0x7FFF0000, 0x80000000, 0x7FC00000
 TABLES = pytest.mark.parametrize("table", [X86_64, AARCH64], ids=["x86_64", "aarch64"])
@@ -122,6 +130,26 @@ def test_init_has_a_row_for_every_notification(table: Table) -> None:
     assert {answers[number] for number in table.watched.values()} == {0}
     assert answers[table.socket] == errno.EAFNOSUPPORT
     assert len(answers) <= 128  # MAX_WATCHED of init.c
+
+
+@TABLES
+def test_a_command_that_guards_files_waits_for_init_where_files_are_written_and_at_its_end(
+    table: Table,
+) -> None:
+    steps, watched = guarding_program(table), table.watched
+    openat = [
+        verdict(table, watched["openat"], 0, 0, flags, steps=steps) for flags in (0, 0o2000000, 1, 0o102)
+    ]
+    assert openat == [ALLOW, ALLOW, NOTIFY, NOTIFY]
+    calls = (watched["renameat2"], watched["execve"], table.exit_group)
+    assert {verdict(table, number, steps=steps) for number in calls} == {NOTIFY}
+    assert (
+        verdict(table, table.clone, 17, steps=steps) == verdict(table, table.socket, 2, steps=steps) == ALLOW
+    )
+    assert verdict(table, table.clone, 0x8011, steps=steps) == 0x50000 | errno.EPERM
+    rows = {call.number: call.answer for call in guarded_calls(table)}
+    assert {*calls, watched["openat"]} <= rows.keys()
+    assert {*rows.values()} == {0}
 
 
 @TABLES

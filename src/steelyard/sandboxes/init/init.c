@@ -143,6 +143,7 @@ static char frame_in[MAX_FRAME + 1];
 static char chunk[CHUNK];
 static struct process process_lists[2][MAX_PROCESSES]; /* the watcher has one of its own */
 static _Thread_local struct process *processes = process_lists[0];
+static _Thread_local int processes_missed; /* listed, and gone when they were looked at */
 
 /* The command that guards files: shared with the child that becomes it, so that it is known before it can end. */
 static struct guarding {
@@ -783,9 +784,12 @@ static bool read_process(const char *pid, struct process *process) {
 static int list_processes(void) {
     DIR *proc = opendir("/proc");
     int count = 0;
-    for (struct dirent *entry; proc && count < MAX_PROCESSES && (entry = readdir(proc));)
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && read_process(entry->d_name, &processes[count]))
-            count++;
+    processes_missed = 0;
+    for (struct dirent *entry; proc && count < MAX_PROCESSES && (entry = readdir(proc));) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+        if (read_process(entry->d_name, &processes[count])) count++;
+        else processes_missed++;
+    }
     if (proc) closedir(proc);
     return count;
 }
@@ -1298,9 +1302,10 @@ static bool descends_from(int count, pid_t pid, pid_t ancestor) {
     return false;
 }
 
-/* Kills what does not descend from the command that guards; how many of these live. */
+/* Kills what does not descend from the command that guards; how many of these live. One that is gone when it is looked at may have a
+ * child that was not listed. */
 static int kill_orphans(bool kills) {
-    int count = list_processes(), living = 0;
+    int count = list_processes(), living = processes_missed;
     for (int i = 0; i < count; i++) {
         if (processes[i].zombie || processes[i].pid == 1 || descends_from(count, processes[i].pid, guarding->pid)) continue;
         if (kills) kill(processes[i].pid, SIGKILL);
