@@ -10,7 +10,7 @@ import errno
 import platform
 
 import pytest
-from sandbox_stage import Stage, each_sandbox  # noqa: F401
+from sandbox_stage import Stage, bubblewrap_only, each_sandbox  # noqa: F401
 
 from steelyard.sandboxes.init.watch_calls import why_not_watched
 from steelyard.sandboxes.seccomp import TABLES
@@ -164,6 +164,40 @@ def test_a_refused_change_of_a_folder_is_seen() -> None:
         stage.sh(f"({script}) 2>/dev/null")
     changed = {path for call, path in seen(stage, "open") if not call.startswith(("open", "creat"))}
     assert changed == {"/usr/own", "/usr/bin/true", "/usr/bin/false", "/usr/b"}
+
+
+def test_a_refused_link_cut_or_change_of_modes_is_seen() -> None:
+    """Only what the kernel refuses: the same in /tmp, and a link that is there already, are no attempts."""
+    code = LIBC + (
+        "def tried(change, *words):\n    try: change(*words)\n    except OSError: pass\n"
+        "for top in ('/tmp/', '/usr/'):\n"
+        "    if top == '/tmp/': open('/tmp/file', 'w').close(); os.chmod('/tmp/file', 0o444)\n"
+        "    tried(os.symlink, '/etc', top + 'symlink'); tried(os.link, '/tmp/file', top + 'link')\n"
+        "    tried(os.chmod, top + 'file' if top == '/tmp/' else '/usr/bin', 0o700)\n"
+        "    tried(os.truncate, '/tmp/file' if top == '/tmp/' else '/etc/passwd', 0)\n"
+        "tried(os.symlink, '/etc', '/usr/bin')\n"
+    )
+    with Stage() as stage:
+        assert stage.python(code).exit_code == 0
+    assert [path for _, path in seen(stage, "open")] == [
+        "/usr/symlink",
+        "/usr/link",
+        "/usr/bin",
+        "/etc/passwd",
+    ]
+
+
+@bubblewrap_only
+def test_each_change_of_a_read_only_workspace_is_seen() -> None:
+    """The files are the agent's own, and only the mount refuses."""
+    script = "chmod 700 readme; ln -s readme a; ln readme b; truncate -s 0 readme; mkdir c; rm -f readme; mv readme d"
+    with Stage() as stage:
+        assert stage.sandbox.set_workspace_writable(writable=False)
+        stage.sh(f"cd /workspace; ({script}) 2>/dev/null")
+    found = {one.call.removesuffix("at2").removesuffix("at"): one.error for one in stage.attempts}
+    assert set(found.values()) == {"EROFS"}
+    assert {"symlink", "link", "open", "mkdir", "unlink", "rename"} <= found.keys()
+    assert found.keys() & {"chmod", "fchmod"}
 
 
 def test_an_open_for_writing_by_openat2_is_seen() -> None:

@@ -133,19 +133,27 @@ X86_64 = Table(
         "sendto": 44,
         "sendmsg": 46,
         "execve": 59,
+        "truncate": 76,
         "rename": 82,
         "mkdir": 83,
         "rmdir": 84,
         "creat": 85,
+        "link": 86,
         "unlink": 87,
+        "symlink": 88,
+        "chmod": 90,
         "openat": 257,
         "mkdirat": 258,
         "unlinkat": 263,
         "renameat": 264,
+        "linkat": 265,
+        "symlinkat": 266,
+        "fchmodat": 268,
         "sendmmsg": 307,
         "renameat2": 316,
         "execveat": 322,
         "openat2": 437,
+        "fchmodat2": 452,
     },
 )
 
@@ -196,7 +204,11 @@ AARCH64 = Table(
     watched={
         "mkdirat": 34,
         "unlinkat": 35,
+        "symlinkat": 36,
+        "linkat": 37,
         "renameat": 38,
+        "truncate": 45,
+        "fchmodat": 53,
         "openat": 56,
         "connect": 203,
         "sendto": 206,
@@ -206,6 +218,7 @@ AARCH64 = Table(
         "renameat2": 276,
         "execveat": 281,
         "openat2": 437,
+        "fchmodat2": 452,
     },
 )
 
@@ -307,6 +320,14 @@ _SHOWN = {
     "rename": 14,
     "renameat": 15,
     "renameat2": 15,
+    "symlink": 17,
+    "link": 17,
+    "symlinkat": 18,
+    "linkat": 19,
+    "truncate": 20,
+    "chmod": 21,
+    "fchmodat": 22,
+    "fchmodat2": 22,
 }
 
 

@@ -43,7 +43,7 @@ _KINDS: Mapping[str, Kind] = {
     "openat": "open",
     "openat2": "open",
     "creat": "open",
-    # Changes of a folder are writes, too.
+    # Changes of a folder, of a file's size and of its modes are writes, too.
     "mkdir": "open",
     "mkdirat": "open",
     "rmdir": "open",
@@ -52,6 +52,14 @@ _KINDS: Mapping[str, Kind] = {
     "rename": "open",
     "renameat": "open",
     "renameat2": "open",
+    "link": "open",
+    "linkat": "open",
+    "symlink": "open",
+    "symlinkat": "open",
+    "truncate": "open",
+    "chmod": "open",
+    "fchmodat": "open",
+    "fchmodat2": "open",
 }
 
 

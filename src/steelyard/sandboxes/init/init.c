@@ -932,7 +932,8 @@ static bool end_expired(void) {
 /* ---- watched system calls ---- */
 
 /* How a call is shown, beside its number. */
-enum { PLAIN, ADDRESS_1, ADDRESS_4, EXEC_0, EXEC_1, OPEN_0, OPEN_1, CREATE_0, OPEN2_1, MESSAGE_1, MAKE_0, MAKE_1, REMOVE_0, REMOVE_1, MOVE_0, MOVE_1, EXIT };
+enum { PLAIN, ADDRESS_1, ADDRESS_4, EXEC_0, EXEC_1, OPEN_0, OPEN_1, CREATE_0, OPEN2_1, MESSAGE_1, MAKE_0, MAKE_1, REMOVE_0, REMOVE_1, MOVE_0, MOVE_1, EXIT,
+       LINK_1, LINK_2, LINK_3, TRUNCATE_0, MODE_0, MODE_1 };
 
 /* What an open asks for; a change of a folder writes. */
 enum { READS = 1, WRITES = 2, FOLDER = 4 };
@@ -1222,20 +1223,52 @@ static uint32_t change_error(const char *path, bool makes, bool removes) {
     return errno == EACCES || errno == EROFS || errno == EPERM ? (uint32_t)errno : 0;
 }
 
-/* Folders made, names removed and moved: of a move, where it comes from and where it leads. */
+/* What the kernel is about to say to a change of a file itself: its size, or its modes, which are its owner's. */
+static uint32_t attribute_error(const char *path, bool is_mode) {
+    struct stat found;
+    bool is_writable = faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+    if (!is_writable && errno == EROFS) return EROFS;
+    if (!is_mode) return is_writable || errno != EACCES ? 0 : EACCES;
+    return stat(path, &found) == 0 && geteuid() != 0 && found.st_uid != geteuid() ? EPERM : 0;
+}
+
+/* Where the arguments of a call have a path; `folder` -1: the path begins at the working directory. */
+struct place {
+    int folder, path;
+};
+
+static struct place place_of(uint32_t shown) {
+    switch (shown) {
+        case MAKE_1: case REMOVE_1: case MOVE_1: case MODE_1: return (struct place){0, 1};
+        case LINK_1: return (struct place){-1, 1};
+        case LINK_2: return (struct place){1, 2};
+        case LINK_3: return (struct place){2, 3};
+        default: return (struct place){-1, 0};
+    }
+}
+
+static uint32_t refused_change(const char *path, uint32_t shown, bool is_second) {
+    switch (shown) {
+        case TRUNCATE_0: return attribute_error(path, false);
+        case MODE_0: case MODE_1: return attribute_error(path, true);
+        case MAKE_0: case MAKE_1: case LINK_1: case LINK_2: case LINK_3: return change_error(path, true, false);
+        default: return change_error(path, false, !is_second);
+    }
+}
+
+/* Folders and links made, names removed and moved, files cut, modes changed: of a move, where it comes from and where it leads. */
 static bool look_at_change(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
     static char path[4096], resolved[4096 + 64];
     const __u64 *args = call->data.args;
-    bool moves = shown == MOVE_0 || shown == MOVE_1, makes = shown == MAKE_0 || shown == MAKE_1;
-    bool has_folders = shown == MAKE_1 || shown == REMOVE_1 || shown == MOVE_1;
     const pid_t pid = (pid_t)call->pid;
+    const struct place first = place_of(shown);
     attempt->wanted = WRITES;
-    for (int i = 0; i < 1 + moves; i++) {
-        int at = has_folders ? 2 * i + 1 : i, folder = has_folders ? (int)args[at - 1] : AT_FDCWD;
-        if (!read_path(pid, args[at], path, sizeof path)) return is_hidden(pid, attempt);
+    for (int i = 0; i < 1 + (shown == MOVE_0 || shown == MOVE_1); i++) {
+        int step = first.folder < 0 ? i : 2 * i, folder = first.folder < 0 ? AT_FDCWD : (int)args[first.folder + step];
+        if (!read_path(pid, args[first.path + step], path, sizeof path)) return is_hidden(pid, attempt);
         if (!path[0]) return false;
         resolve(pid, folder, path, resolved, sizeof resolved);
-        attempt->error = change_error(resolved, makes, !makes && i == 0);
+        attempt->error = refused_change(resolved, shown, i > 0);
         if (attempt->error == 0) continue;
         if (hides_folder(pid, folder, path)) return is_hidden(pid, attempt);
         show_path(pid, folder, path, attempt);
@@ -1269,9 +1302,9 @@ static bool is_worth_reporting(const struct seccomp_notif *call, const struct wa
         case ADDRESS_4: return look_at_address(call, call->data.args[4], call->data.args[5], attempt);
         case MESSAGE_1: return look_at_message(call, attempt);
         case PLAIN: return true;
-        case MAKE_0: case MAKE_1: case REMOVE_0: case REMOVE_1: case MOVE_0: case MOVE_1: return look_at_change(call, row->shown, attempt);
         case EXEC_0: case EXEC_1: return look_at_exec(call, row->shown, attempt);
-        default: return look_at_open(call, row->shown, attempt);
+        case OPEN_0: case OPEN_1: case CREATE_0: case OPEN2_1: return look_at_open(call, row->shown, attempt);
+        default: return look_at_change(call, row->shown, attempt);
     }
 }
 
