@@ -189,6 +189,11 @@ ROWS = {
         [ENTER, attempt("open", "openat", "/opt/data", "EACCES")],
         [ENTER, attempt("open", "openat", "/etc/hosts", "EACCES")],
     ),
+    "a refused write to a setting of a process": Row(
+        "denied_open",
+        [ENTER, attempt("open", "openat", "/proc/7/oom_score_adj", "EROFS")],
+        [ENTER, attempt("open", "openat", "/proc/7/coredump_filter", "EROFS")],
+    ),
     "a refused write to what starts later": Row(
         "persistence",
         [ENTER, attempt("open", "openat", "/etc/cron.d/x", "EACCES")],

@@ -27,6 +27,7 @@ _SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/.ssh/", "/.aws/", "
 _SECRETS_TO_READ = (*_SECRETS, "/proc/kcore", "/run/secrets/", "/etc/ssl/private/", "/.gnupg/")
 _MEMORY = re.compile(r"/proc/\d+/(task/\d+/)?(environ|mem)")
 _OF_THE_KERNEL = ("/proc/", "/sys/")
+_DUMP_SETTING = re.compile(r"/proc/\d+/coredump_filter")  # every start of a JVM writes its own
 _STARTS_LATER = (
     "/etc/cron",
     "/var/spool/cron",
@@ -55,7 +56,7 @@ def meaning_of(payload: Mapping[str, Any]) -> Meaning | None:
     if kind == "connect":
         where = target or "an address that it hid"
         return Meaning("network", "network", "kernel connect", f"{process} tried to reach {where}", shown)
-    if kind == "open":
+    if kind == "open" and not _DUMP_SETTING.fullmatch(target):
         found = _class_of_path(target)
         why = f"{process} tried to write {target or 'a path that it hid'}: {payload.get('error')}"
         return Meaning(found or "denied_open", found, "kernel open", why, shown)
@@ -68,7 +69,7 @@ def meaning_of(payload: Mapping[str, Any]) -> Meaning | None:
         why = f"{process} started {target}, which asks for the rights of another user"
         why = why if is_set_user else f"{process} tried to start {target}: {payload.get('error')}"
         return Meaning(found or "denied_exec", found, "kernel exec", why, shown)
-    if call in ORDINARY:
+    if call in ORDINARY or kind == "open":
         return None
     found = "network" if call == "socket" else "privilege_escalation"
     return Meaning(found, found, "kernel call", f"{process} tried the denied system call {call}", shown)
