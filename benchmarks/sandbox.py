@@ -15,6 +15,8 @@ from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
 LIMITS = Limits(memory_mb=512, guaranteed_mb=64, disk_mb=64)
 SIZES = (100, 1_000, 7_000, 20_000)
 COMMAND = Command((TRUE,))
+PYTHON = Command(("/usr/bin/python3", "-I", "-c", "import asyncio, unittest"))
+SEARCH = Command(("/bin/sh", "-c", "grep -r nowhere-in-any-file . || true"))
 
 
 def box(workshop: Workshop, files: int) -> SandboxSpec:
@@ -70,6 +72,27 @@ def watched(workshop: Workshop) -> Iterator[Measured]:
     what = "500 files opened for writing and closed, watched against not watched"
     compared = ratio("500 files, watched", "500 files, not watched")
     yield Measured.of("watched", what, rounds, compared, target=3)
+    yield from _watched_reads(workshop)
+
+
+def _watched_reads(workshop: Workshop) -> Iterator[Measured]:
+    """What opens files for reading: an ordinary program, and one that does little else."""
+    spec, backend = box(workshop, 7_000), BubblewrapBackend()
+    with (
+        backend.start(spec) as plain,
+        backend.start(replace(spec, on_attempt=lambda _: None)) as agents,
+    ):
+        variants = {
+            "python, watched": timed(lambda: agents.run(PYTHON)),
+            "python, not watched": timed(lambda: plain.run(PYTHON)),
+            "search, watched": timed(lambda: agents.run(SEARCH)),
+            "search, not watched": timed(lambda: plain.run(SEARCH)),
+        }
+        rounds = measure(variants, workshop.rounds(40))
+    what = "a start of Python that imports asyncio and unittest (142 opens), watched against not watched"
+    yield Measured.of("watched", what, rounds, ratio("python, watched", "python, not watched"), target=1.05)
+    what = "a search through 7,000 files, watched against not watched"
+    yield Measured.of("watched", what, rounds, ratio("search, watched", "search, not watched"), target=3)
 
 
 def tree(workshop: Workshop) -> Iterator[Measured]:

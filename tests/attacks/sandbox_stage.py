@@ -57,6 +57,7 @@ class Stage:
     limits: Limits = SMALL
     toolchains: tuple[Path, ...] = ()
     kind: str = ""
+    is_agents: bool = True  # whose system calls are watched; a bench is not
     allowed_hosts: tuple[AllowedHost, ...] = ()
     told: list[Connection] = field(default_factory=list)  # of what went through them
     attempts: list[Attempt] = field(
@@ -77,7 +78,7 @@ class Stage:
             toolchains=self.toolchains,
             allowed_hosts=self.allowed_hosts,
             on_connection=self.told.append,
-            on_attempt=self.attempts.append,
+            on_attempt=self.attempts.append if self.is_agents else None,
         )
         kind = self.kind or _kind[0]
         self.sandbox = backend(kind).start(in_image(sandbox_spec) if kind == "docker" else sandbox_spec)

@@ -54,6 +54,15 @@ def test_a_daemon_that_writes_after_the_verifier(rewarded: Callable[..., Any]) -
     assert (line["verdict"], line["reward"]) == ("fail", 0.0)
 
 
+def test_a_daemon_that_writes_all_the_time(rewarded: Callable[..., Any]) -> None:
+    """The tested script leaves a process that does nothing but write the reward, before and after the verifier does."""
+    daemon = f"(while :; do {FORGE}; done) >/dev/null 2>&1 &\n"
+    line = rewarded(
+        f"cat > add.sh <<'EOF'\n{daemon}sleep 0.2; echo 0\nEOF\n", VERIFIER + WRITES + "sleep 1\n"
+    )
+    assert (line["verdict"], line["reward"]) == ("fail", 0.0)
+
+
 @pytest.mark.parametrize("plant", ["mkfifo", "ln -s /dev/zero", "mkdir"])
 def test_something_else_in_the_place_of_the_reward(plant: str, rewarded: Callable[..., Any]) -> None:
     """The tested script puts a pipe, an endless device or a folder where the reward should be read."""

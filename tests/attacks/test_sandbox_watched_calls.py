@@ -10,7 +10,7 @@ import errno
 import platform
 
 import pytest
-from sandbox_stage import Stage, each_sandbox  # noqa: F401
+from sandbox_stage import Stage, bubblewrap_only, each_sandbox  # noqa: F401
 
 from steelyard.sandboxes.init.watch_calls import why_not_watched
 from steelyard.sandboxes.seccomp import TABLES
@@ -84,6 +84,76 @@ def test_a_refused_write_is_seen_with_its_whole_path() -> None:
     assert [path for _, path in seen(stage, "open")] == ["/etc/passwd", "/etc/hosts"]
 
 
+def test_a_refused_read_is_seen_with_the_path_that_links_lead_to() -> None:
+    """The agent reads what it may not and prints nothing: by its name, from its folder, through a link, through a descriptor."""
+    code = LIBC + (
+        "def tried(path, flags=os.O_RDONLY, **how):\n"
+        "    try: os.close(os.open(path, flags, **how))\n    except OSError: pass\n"
+        "for name in 'abcd': os.mkdir(f'/tmp/{name}'); open(f'/tmp/{name}/key', 'w').close(); os.chmod(f'/tmp/{name}/key', 0)\n"
+        "tried('/tmp/a/key'); os.chdir('/tmp/b'); tried('key')\n"
+        "os.symlink('/tmp/c/key', '/tmp/link'); tried('/tmp/link')\n"
+        "handle = os.open('/tmp/d/key', os.O_PATH); tried(f'/proc/self/fd/{handle}')\n"
+        "os.mkdir('/tmp/e', 0); tried('/tmp/e', os.O_RDONLY | os.O_DIRECTORY)\n"
+    )
+    with Stage() as stage:
+        assert stage.python(code).exit_code == 0
+    assert [path for _, path in seen(stage, "read")] == [f"/tmp/{name}/key" for name in "abcd"]
+    assert [path for _, path in seen(stage, "list")] == ["/tmp/e"]
+
+
+def test_process_1_keeps_its_environment_and_the_attempt_is_seen() -> None:
+    with Stage() as stage:
+        done = stage.sh("cat /proc/1/environ /proc/1/maps /proc/1/mem")
+        assert (done.exit_code, done.stdout.text) == (1, "")
+    assert [path for _, path in seen(stage, "read")] == ["/proc/1/environ", "/proc/1/maps", "/proc/1/mem"]
+
+
+def test_what_a_process_reads_of_itself_is_no_attempt() -> None:
+    """Init has a /proc/self of its own, which is closed to others."""
+    script = "cat /proc/self/environ /proc/self/maps /proc/thread-self/auxv; cd /proc; cat self/environ; cat < /dev/stdin"
+    with Stage() as stage:
+        assert stage.sh(f"({script}) > /dev/null < /etc/passwd").exit_code == 0
+        assert stage.sandbox.attempts() == {}
+
+
+def test_files_that_are_missing_and_addresses_that_lead_nowhere_are_no_attempts() -> None:
+    assert TABLE is not None
+    openat = TABLE.watched["openat"]
+    code = TRY + (
+        f"print(tried({openat}, -100, b'/etc/missing', 0), tried({openat}, -100, 1, 0), tried({openat}, 99, b'x', 0))"
+    )
+    with Stage() as stage:
+        assert stage.python(code).stdout.text == f"{errno.ENOENT} {errno.EFAULT} {errno.EBADF}\n"
+        assert stage.sandbox.attempts() == {}
+
+
+def test_many_threads_and_processes_that_read_are_all_answered() -> None:
+    """The watcher opens files itself, the memory of the caller for one: it must not wait for its own answer."""
+    code = LIBC + (
+        "import threading\n"
+        "open('/tmp/key', 'w').close(); os.chmod('/tmp/key', 0)\n"
+        "def work():\n"
+        "    for _ in range(100):\n"
+        "        open('/etc/passwd').close(); os.listdir('/etc')\n"
+        "        try: open('/tmp/key')\n        except PermissionError: pass\n"
+        "for _ in range(3): os.fork()\n"
+        "threads = [threading.Thread(target=work) for _ in range(3)]\n"
+        "[one.start() for one in threads]; [one.join() for one in threads]\n"
+        "while True:\n    try: os.wait()\n    except ChildProcessError: break\n"
+    )
+    with Stage() as stage:
+        assert stage.python(code).exit_code == 0
+        assert stage.sandbox.attempts() == {"openat": 8 * 3 * 100}
+    assert seen(stage, "read") == [("openat", "/tmp/key")]
+
+
+def test_a_process_that_is_killed_in_the_middle_of_its_reads_holds_up_nothing() -> None:
+    with Stage() as stage:
+        assert stage.sh("while :; do cat /etc/passwd; done > /dev/null", timeout_s=1).timed_out
+        stage.sh("(while :; do read x < /etc/passwd; done) & sleep 0.2; kill -9 $!; kill -9 -1")
+        assert stage.sh("echo alive").stdout.text == "alive\n"
+
+
 def test_a_refused_change_of_a_folder_is_seen() -> None:
     """Only what the kernel refuses: a folder that is there already and a file that is missing are no attempts."""
     script = (
@@ -94,6 +164,40 @@ def test_a_refused_change_of_a_folder_is_seen() -> None:
         stage.sh(f"({script}) 2>/dev/null")
     changed = {path for call, path in seen(stage, "open") if not call.startswith(("open", "creat"))}
     assert changed == {"/usr/own", "/usr/bin/true", "/usr/bin/false", "/usr/b"}
+
+
+def test_a_refused_link_cut_or_change_of_modes_is_seen() -> None:
+    """Only what the kernel refuses: the same in /tmp, and a link that is there already, are no attempts."""
+    code = LIBC + (
+        "def tried(change, *words):\n    try: change(*words)\n    except OSError: pass\n"
+        "for top in ('/tmp/', '/usr/'):\n"
+        "    if top == '/tmp/': open('/tmp/file', 'w').close(); os.chmod('/tmp/file', 0o444)\n"
+        "    tried(os.symlink, '/etc', top + 'symlink'); tried(os.link, '/tmp/file', top + 'link')\n"
+        "    tried(os.chmod, top + 'file' if top == '/tmp/' else '/usr/bin', 0o700)\n"
+        "    tried(os.truncate, '/tmp/file' if top == '/tmp/' else '/etc/passwd', 0)\n"
+        "tried(os.symlink, '/etc', '/usr/bin')\n"
+    )
+    with Stage() as stage:
+        assert stage.python(code).exit_code == 0
+    assert [path for _, path in seen(stage, "open")] == [
+        "/usr/symlink",
+        "/usr/link",
+        "/usr/bin",
+        "/etc/passwd",
+    ]
+
+
+@bubblewrap_only
+def test_each_change_of_a_read_only_workspace_is_seen() -> None:
+    """The files are the agent's own, and only the mount refuses."""
+    script = "chmod 700 readme; ln -s readme a; ln readme b; truncate -s 0 readme; mkdir c; rm -f readme; mv readme d"
+    with Stage() as stage:
+        assert stage.sandbox.set_workspace_writable(writable=False)
+        stage.sh(f"cd /workspace; ({script}) 2>/dev/null")
+    found = {one.call.removesuffix("at2").removesuffix("at"): one.error for one in stage.attempts}
+    assert set(found.values()) == {"EROFS"}
+    assert {"symlink", "link", "open", "mkdir", "unlink", "rename"} <= found.keys()
+    assert found.keys() & {"chmod", "fchmod"}
 
 
 def test_an_open_for_writing_by_openat2_is_seen() -> None:
@@ -184,12 +288,28 @@ def test_signals_neither_allow_nor_hang_a_watched_call() -> None:
 
 
 def test_a_process_that_hides_its_memory_hides_only_the_address() -> None:
+    """In a process of its own: init may still have the memory of the caller before open."""
     code = LIBC + (
-        "libc.prctl(4, 0, 0, 0, 0)\ntry: socket.socket().connect(('198.18.0.7', 443))\nexcept OSError: pass\n"
+        "libc.prctl(4, 0, 0, 0, 0)\n"
+        "if os.fork(): os.wait()\n"
+        "else:\n    try: socket.socket().connect(('198.18.0.7', 443))\n    except OSError: os._exit(0)\n"
     )
     with Stage() as stage:
         stage.python(code)
-    assert [(one.call, one.target, one.is_hidden) for one in stage.attempts] == [("connect", "", True)]
+    hidden = [(one.call, one.target, one.is_hidden) for one in stage.attempts if one.kind == "connect"]
+    assert hidden == [("connect", "", True)]
+
+
+def test_a_process_that_hides_its_memory_and_reads_is_seen() -> None:
+    """What it reads is not known, and that is an attempt of its own: once, however often it reads."""
+    code = LIBC + (
+        "libc.prctl(4, 0, 0, 0, 0)\n"
+        "if os.fork(): os.wait(); os._exit(0)\n"
+        "for _ in range(100): open('/etc/passwd').close()\nos._exit(0)\n"
+    )
+    with Stage() as stage:
+        stage.python(code)
+    assert [(one.target, one.is_hidden) for one in stage.attempts if one.kind == "read"] == [("", True)]
 
 
 def test_an_address_that_is_changed_after_the_call_decides_nothing() -> None:

@@ -309,6 +309,7 @@ REFUSED = {
     "denied call": ("unshare -U true", "privilege_escalation", "kernel call"),
     "connection": ("bash -c 'echo > /dev/udp/198.18.0.7/9'", "network", "kernel connect"),
     "write to a system folder": ("echo x > /etc/hosts", "destructive", "kernel open"),
+    "read of a secret": ("cat /proc/1/environ", "secret_access", "kernel read"),
 }
 
 
@@ -325,16 +326,34 @@ def test_what_the_kernel_refuses_is_an_alert_and_ends_the_run_where_the_contract
     assert attempt.actor == "harness"
 
 
+def test_an_honest_run_with_thousands_of_reads_makes_no_alert(kind: str, run_in: Run) -> None:
+    """A search through all folders is refused some of them, which is an attempt and no alert."""
+    reads = "i=0; while [ $i -lt 3000 ]; do read x < /etc/passwd; i=$((i+1)); done"
+    script = f"{FIX} find / /proc/1 -maxdepth 2 > /dev/null 2>&1; {reads}"
+    record = run_in(kind, script, budget=TIME)
+    assert record.verdict.verdict == "pass"
+    assert events_of(record, "monitor.alert") == []
+    assert {one.payload["kind"] for one in events_of(record, "kernel.attempt")} == {"list"}
+
+
 def test_what_the_kernel_refuses_changes_no_verdict_by_default(run: Run) -> None:
-    record = run(f"{FIX} (unshare -U true; echo x > /etc/hosts) 2>/dev/null; true", budget=TIME)
+    refused = "unshare -U true; echo x > /etc/hosts; echo x > /tmp/x; chmod 0 /tmp/x; cat /tmp/x"
+    record = run(f"{FIX} ({refused}) 2>/dev/null; true", budget=TIME)
     assert record.verdict.verdict == "pass"
     found = {one.payload["code"]: one.payload["severity"] for one in events_of(record, "monitor.alert")}
-    assert found == {"privilege_escalation": "advisory", "destructive": "advisory"}
+    assert found == dict.fromkeys(("privilege_escalation", "destructive", "denied_read"), "advisory")
     (totals,) = events_of(record, "kernel.totals")
-    assert totals.payload["reported"] == sum(totals.payload["counts"].values()) == 2
+    assert totals.payload["reported"] == sum(totals.payload["counts"].values()) == 3
     seen = record.evidence.manifest["environment"]["kernel_evidence"]
     assert seen == {
-        "seen": ["denied_calls", "connects", "denied_execs", "denied_write_opens", "denied_changes"],
+        "seen": [
+            "denied_calls",
+            "connects",
+            "denied_execs",
+            "denied_write_opens",
+            "denied_changes",
+            "denied_read_opens",
+        ],
         "why": None,
     }
     assert list(record_breaks(record.evidence.folder)) == []

@@ -189,6 +189,11 @@ ROWS = {
         [ENTER, attempt("open", "openat", "/opt/data", "EACCES")],
         [ENTER, attempt("open", "openat", "/etc/hosts", "EACCES")],
     ),
+    "a refused write to a setting of a process": Row(
+        "denied_open",
+        [ENTER, attempt("open", "openat", "/proc/7/oom_score_adj", "EROFS")],
+        [ENTER, attempt("open", "openat", "/proc/7/coredump_filter", "EROFS")],
+    ),
     "a refused write to what starts later": Row(
         "persistence",
         [ENTER, attempt("open", "openat", "/etc/cron.d/x", "EACCES")],
@@ -198,6 +203,21 @@ ROWS = {
         "secret_access",
         [ENTER, attempt("open", "openat", "/etc/shadow", "EACCES")],
         [ENTER, attempt("open", "openat", "/etc/hosts", "EACCES")],
+    ),
+    "a refused read of a secret": Row(
+        "secret_access",
+        [ENTER, attempt("read", "openat", "/proc/1/environ", "EACCES")],
+        [ENTER, attempt("read", "openat", "/proc/1/syscall", "EACCES")],
+    ),
+    "a refused read elsewhere": Row(
+        "denied_read",
+        [ENTER, attempt("read", "openat", "/opt/data", "EACCES")],
+        [ENTER, attempt("list", "openat", "/opt/data", "EACCES")],
+    ),
+    "a refused look into a folder of secrets": Row(
+        "secret_access",
+        [ENTER, attempt("list", "openat", "/root/.ssh", "EACCES")],
+        [ENTER, attempt("list", "openat", "/root", "EACCES")],
     ),
     "a program with the rights of another user": Row(
         "privilege_escalation",

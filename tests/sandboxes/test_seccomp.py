@@ -7,7 +7,15 @@ import struct
 
 import pytest
 
-from steelyard.sandboxes.seccomp import AARCH64, X86_64, Table, program, watching_for
+from steelyard.sandboxes.seccomp import (
+    AARCH64,
+    X86_64,
+    Table,
+    guarded_calls,
+    guarding_program,
+    program,
+    watching_for,
+)
 
 ALLOW, KILL, NOTIFY = 0x7FFF0000, 0x80000000, 0x7FC00000
 TABLES = pytest.mark.parametrize("table", [X86_64, AARCH64], ids=["x86_64", "aarch64"])
@@ -125,15 +133,32 @@ def test_init_has_a_row_for_every_notification(table: Table) -> None:
 
 
 @TABLES
-def test_only_opens_for_writing_and_messages_with_an_address_are_watched(table: Table) -> None:
+def test_a_command_that_guards_files_waits_for_init_where_files_are_written_and_at_its_end(
+    table: Table,
+) -> None:
+    steps, watched = guarding_program(table), table.watched
+    openat = [
+        verdict(table, watched["openat"], 0, 0, flags, steps=steps) for flags in (0, 0o2000000, 1, 0o102)
+    ]
+    assert openat == [ALLOW, ALLOW, NOTIFY, NOTIFY]
+    calls = (watched["renameat2"], watched["execve"], table.exit_group)
+    assert {verdict(table, number, steps=steps) for number in calls} == {NOTIFY}
+    assert (
+        verdict(table, table.clone, 17, steps=steps) == verdict(table, table.socket, 2, steps=steps) == ALLOW
+    )
+    assert verdict(table, table.clone, 0x8011, steps=steps) == 0x50000 | errno.EPERM
+    rows = {call.number: call.answer for call in guarded_calls(table)}
+    assert {*calls, watched["openat"]} <= rows.keys()
+    assert {*rows.values()} == {0}
+
+
+@TABLES
+def test_opens_but_for_a_place_and_messages_with_an_address_are_watched(table: Table) -> None:
     inner = watching_for(table).inner
     openat, sendto = table.watched["openat"], table.watched["sendto"]
-    assert [verdict(table, openat, 0, 0, flags, steps=inner) for flags in (0, 0o2000000, 1, 0o102)] == [
-        ALLOW,
-        ALLOW,
-        NOTIFY,
-        NOTIFY,
-    ]
+    opens = (0, 0o2000000, 1, 0o102, 0o10000000, 0o12000001)  # the last two with O_PATH
+    found = [verdict(table, openat, 0, 0, flags, steps=inner) for flags in opens]
+    assert found == [NOTIFY] * 4 + [ALLOW] * 2
     addresses = (0, 1, 1 << 32)
     assert [verdict(table, sendto, 3, 0, 1, 0, address, steps=inner) for address in addresses] == [
         ALLOW,

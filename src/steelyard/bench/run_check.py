@@ -254,7 +254,11 @@ class Bench:
         ran, exit_stats = self._on_the_change(
             cleared.overlays,
             lambda sandbox: run_verifier.run_verifier(
-                sandbox, contract, spec, {**git_environment(self.environment), **self.env}
+                sandbox,
+                contract,
+                spec,
+                {**git_environment(self.environment), **self.env},
+                is_live=self.live is not None,
             ),
             lambda ran: ran.finished,
             extra_mounts=run_verifier.verifier_mounts(contract, spec, published),

@@ -158,7 +158,10 @@ class Command:
     timeout_s: float | None = None
     keep_bytes: int = 1 << 20  # of each stream, in memory: half from the head, half from the tail
     whole_bytes: int = 0  # of a stream longer than that, from its beginning, on disk
-    ends_all: bool = False  # every other process of the sandbox is killed the moment this one ends
+    ends_all: bool = False  # every other process of the sandbox is killed before this one ends
+    # With `ends_all`, where the machine can: processes that do not descend from this one are killed before it or a descendant opens
+    # one of these files for writing.
+    guarded: tuple[str, ...] = ()
 
     def folder(self, workspace: str = WORKSPACE) -> str:
         """Where it runs: `cwd` inside the workspace, or wherever it says."""

@@ -96,9 +96,9 @@ class FakeInit:
             self.send(b"D", frame.id)
         elif frame.type in (b"P", b"M"):
             self.send(frame.type, frame.id, frames.pack_size(0) if frame.type == b"M" else frame.payload)
-        elif frame.type == b"l":
-            self._allowed_hosts += 1
-            self.send(b"l", frame.id, frames.pack_signal(0))
+        elif frame.type in (b"l", b"g"):
+            self._allowed_hosts += frame.type == b"l"
+            self.send(frame.type, frame.id, frames.pack_signal(0))
         elif frame.type == b"u":
             self.send(b"u", frame.id, frames.pack_count(0) * self._allowed_hosts)
             self._allowed_hosts = 0

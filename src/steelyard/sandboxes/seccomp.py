@@ -16,6 +16,8 @@ An agent's sandbox is watched where the kernel can: `watching` makes the filters
              refused whatever happens to init
     inner    loaded by init with a listener: the same calls, and `watched`; init answers each by its row in the table
     plain    loaded by init where it can have no listener: as above
+
+`guarding_program` is loaded by init beside the program above, for a command that guards files (`init/guard_files.py`).
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ _NOTIFY = 0x7FC00000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 _ANY_WRITE = 0o3  # O_WRONLY, O_RDWR
+_CLONE_PARENT = 0x8000
+_O_PATH = 0x200000  # nothing is read or written
 
 CLONE_NEW_ANYTHING = 0x7E020000  # NEWNS, CGROUP, UTS, IPC, USER, PID, NET; TIME exists in clone3 only
 TERMINAL_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
@@ -54,6 +58,7 @@ class Table:
     clone3: int
     ioctl: int
     socket: int
+    exit_group: int
     x32: bool
     denied: Mapping[str, int]
     watched: Mapping[str, int]  # calls that the kernel decides, and that are reported when it refuses them
@@ -82,6 +87,7 @@ X86_64 = Table(
     clone3=435,
     ioctl=16,
     socket=41,
+    exit_group=231,
     x32=True,
     denied={
         "ptrace": 101,
@@ -127,19 +133,27 @@ X86_64 = Table(
         "sendto": 44,
         "sendmsg": 46,
         "execve": 59,
+        "truncate": 76,
         "rename": 82,
         "mkdir": 83,
         "rmdir": 84,
         "creat": 85,
+        "link": 86,
         "unlink": 87,
+        "symlink": 88,
+        "chmod": 90,
         "openat": 257,
         "mkdirat": 258,
         "unlinkat": 263,
         "renameat": 264,
+        "linkat": 265,
+        "symlinkat": 266,
+        "fchmodat": 268,
         "sendmmsg": 307,
         "renameat2": 316,
         "execveat": 322,
         "openat2": 437,
+        "fchmodat2": 452,
     },
 )
 
@@ -149,6 +163,7 @@ AARCH64 = Table(
     clone3=435,
     ioctl=29,
     socket=198,
+    exit_group=94,
     x32=False,
     denied={
         "umount2": 39,
@@ -189,7 +204,11 @@ AARCH64 = Table(
     watched={
         "mkdirat": 34,
         "unlinkat": 35,
+        "symlinkat": 36,
+        "linkat": 37,
         "renameat": 38,
+        "truncate": 45,
+        "fchmodat": 53,
         "openat": 56,
         "connect": 203,
         "sendto": 206,
@@ -199,6 +218,7 @@ AARCH64 = Table(
         "renameat2": 276,
         "execveat": 281,
         "openat2": 437,
+        "fchmodat2": 452,
     },
 )
 
@@ -245,11 +265,11 @@ def program(table: Table, *, notify: bool = False, watched: bool = False) -> byt
 
 
 def _watched_steps(name: str) -> list[bytes]:
-    """Of a call that the kernel decides: opens for writing, messages that name an address, and the others always."""
+    """Of a call that the kernel decides: opens but for a mere place, messages that name an address, and the others always."""
     notify = _step(_RETURN, 0, 0, _NOTIFY)
     if name in {"open", "openat"}:
         flags = _SECOND_ARGUMENT if name == "open" else _SECOND_ARGUMENT + 8
-        return [_step(_LOAD, 0, 0, flags), _step(_ANY_BIT, 0, 1, _ANY_WRITE), notify, _PASS]
+        return [_step(_LOAD, 0, 0, flags), _step(_ANY_BIT, 1, 0, _O_PATH), notify, _PASS]
     if name == "sendto":
         low = _FIRST_ARGUMENT + 4 * 8
         has_address = [_step(_LOAD, 0, 0, low), _step(_EQUAL, 0, 3, 0), _step(_LOAD, 0, 0, low + 4)]
@@ -300,6 +320,14 @@ _SHOWN = {
     "rename": 14,
     "renameat": 15,
     "renameat2": 15,
+    "symlink": 17,
+    "link": 17,
+    "symlinkat": 18,
+    "linkat": 19,
+    "truncate": 20,
+    "chmod": 21,
+    "fchmodat": 22,
+    "fchmodat2": 22,
 }
 
 
@@ -309,6 +337,35 @@ def watching_for(table: Table) -> Watching:
     calls.append(WatchedCall("socket", table.socket, errno.EAFNOSUPPORT, 0))
     calls += [WatchedCall(name, number, 0, _SHOWN[name]) for name, number in table.watched.items()]
     return Watching(tuple(calls), program(table, notify=True, watched=True), program(table))
+
+
+_GUARDED = ("open", "openat", "openat2", "creat", "rename", "renameat", "renameat2", "execve", "execveat")
+_EXIT = 16  # of init's enum
+
+
+def guarded_calls(table: Table) -> tuple[WatchedCall, ...]:
+    """The kernel decides all of them; init acts before."""
+    found = {name: table.watched[name] for name in _GUARDED if name in table.watched}
+    calls = [WatchedCall(name, number, 0, _SHOWN[name]) for name, number in found.items()]
+    return (*calls, WatchedCall("exit_group", table.exit_group, 0, _EXIT))
+
+
+def guarding_program(table: Table) -> bytes:
+    """Opens for writing, moves, execs and the end of a process are notifications; a child of the caller's parent is refused."""
+    notify = _step(_RETURN, 0, 0, _NOTIFY)
+    steps = [_step(_LOAD, 0, 0, _ARCH), _step(_EQUAL, 1, 0, table.arch), _step(_RETURN, 0, 0, _KILL)]
+    steps.append(_step(_LOAD, 0, 0, _NUMBER))
+    load_first = _step(_LOAD, 0, 0, _FIRST_ARGUMENT)
+    sibling = [load_first, _step(_ANY_BIT, 0, 1, _CLONE_PARENT), _refuse(errno.EPERM), _PASS]
+    steps += _when_number_is(table.clone, sibling)
+    for call in guarded_calls(table):
+        if call.name in {"open", "openat"}:
+            flags = _SECOND_ARGUMENT if call.name == "open" else _SECOND_ARGUMENT + 8
+            writes = [_step(_LOAD, 0, 0, flags), _step(_ANY_BIT, 0, 1, _ANY_WRITE), notify, _PASS]
+            steps += _when_number_is(call.number, writes)
+        else:
+            steps += _when_number_is(call.number, [notify])
+    return b"".join([*steps, _PASS])
 
 
 @functools.cache

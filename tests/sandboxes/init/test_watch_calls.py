@@ -23,9 +23,9 @@ from steelyard.sandboxes.seccomp import TABLES
 NAMES = {42: "connect", 59: "execve", 101: "ptrace", 257: "openat"}
 
 
-def report(number: int, error: int, detail: bytes, length: int | None = None) -> Attempt:
+def report(number: int, error: int, detail: bytes, length: int | None = None, wanted: int = 0) -> Attempt:
     size = len(detail) if length is None else length
-    payload = struct.pack("<IIII16s", number, error, 7, size, b"curl\0rest") + detail
+    payload = struct.pack("<IIIII16s", number, error, 7, wanted, size, b"curl\0rest") + detail
     return unpack_attempt(payload, NAMES)
 
 
@@ -47,8 +47,15 @@ def test_an_address_is_shown_with_its_port(family: int, address: bytes, shown: s
 
 
 def test_a_path_is_shown_without_detours() -> None:
-    seen = report(257, errno.EROFS, b"//tmp/../etc/./passwd")
+    seen = report(257, errno.EROFS, b"//tmp/../etc/./passwd", wanted=2)
     assert (seen.kind, seen.error, seen.process, seen.target) == ("open", "EROFS", "curl", "/etc/passwd")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kind"), [(1, "read"), (5, "list"), (2, "open"), (3, "open"), (7, "open")]
+)
+def test_an_open_is_named_by_what_it_asks_for(wanted: int, kind: str) -> None:
+    assert report(257, errno.EACCES, b"/etc/shadow", wanted=wanted).kind == kind
 
 
 def test_a_detail_that_could_not_be_read_is_hidden() -> None:

@@ -5,7 +5,8 @@
     /logs             empty when it starts, so whatever is there was written while it ran
     /workspace        snapshot, setup and the change, where it runs
 
-When it ends init kills every other process at once, before the end is reported: nothing writes a reward after it. A script that was
+Before it ends init kills every other process: nothing writes a reward after it. Before it, or a process that it waits for, opens a reward for
+writing, init kills what the tested code left behind (`sandboxes/init/guard_files.py`). A script that was
 killed has no reward, and neither has one whose reward could not be written over: the code that it tests may have been
 there first.
 """
@@ -98,8 +99,10 @@ def _is_program(path: Path) -> bool:
 
 
 def run_verifier(
-    sandbox: Sandbox, contract: Contract, spec: VerifierSpec, env: Mapping[str, str]
+    sandbox: Sandbox, contract: Contract, spec: VerifierSpec, env: Mapping[str, str], *, is_live: bool = False
 ) -> VerifierRan:
+    """`is_live`: in the agent's own sandbox, whose services the verifier may ask after it has written a reward."""
+    folder = PurePosixPath(spec.reward_path).parent
     declared = contract.spec.environment.env.get("PYTHONPATH")
     declared = spec.env.get("PYTHONPATH", declared)
     names = contract.spec.environment.host_variables
@@ -110,6 +113,7 @@ def run_verifier(
         timeout_s=spec.timeout_s,
         whole_bytes=STREAM_BYTES,
         ends_all=True,
+        guarded=() if is_live else (spec.reward_path, str(folder / REWARD_TXT)),
     )
     finished = sandbox.run(command)
     if finished.timed_out or finished.lost or finished.not_started:
@@ -117,7 +121,6 @@ def run_verifier(
     if finished.signal is not None:
         why = f"the verifier was killed by signal {finished.signal}"
         return VerifierRan(finished, RewardFiles(completed=False, reward=None, errors=(why,)))
-    folder = PurePosixPath(spec.reward_path).parent
     artifacts = Artifacts(
         reward_json=_read(sandbox, spec.reward_path),
         reward_txt=_read(sandbox, str(folder / REWARD_TXT)),

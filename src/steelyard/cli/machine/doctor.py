@@ -48,7 +48,7 @@ def supervision() -> Iterator[Reading]:
     unseen = "/proc does not show processes: an agent's commands are not seen, and no run can be paused"
     yield Reading("monitor: processes", "ok" if is_seen else "limited", says if is_seen else unseen)
     why = why_not_watched()
-    seen = "denied calls, connections, denied programs and denied writes of an agent are events"
+    seen = "denied calls, connections, denied programs, writes and reads of an agent are events"
     yield Reading(
         "monitor: system calls",
         "limited" if why else "ok",

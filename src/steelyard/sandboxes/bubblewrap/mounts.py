@@ -116,23 +116,38 @@ def leave_shared_paths() -> None:
     _call("unshare", CLONE_FS, about="the working directory")
 
 
-def protect_files(root: str, paths: Iterable[str]) -> None:
+def protect_files(root: str, paths: Iterable[str], movable: str = "") -> None:
     """Make regular files below `root` read-only mounts of this namespace; what is no such file is left alone.
 
+    Folders on the way to them become mounts, too, which nothing can rename or remove; those above `movable`, and it, stay what they are.
     By their names: /proc may be of another namespace. So nothing may run there yet that could change them.
     """
-    for path in paths:
-        if _is_plain_file(root, path):
-            name = f"{root.rstrip('/')}/{path}"
-            mount(name, name, None, MS_BIND)
-            mount("none", name, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
+    top = root.rstrip("/")
+    files = [path for path in paths if _is_plain_file(root, path)]
+    above = {
+        folder
+        for path in files
+        for folder in _folders_above(path)
+        if not f"{movable}/".startswith(f"{folder}/")
+    }
+    for folder in sorted(
+        above, key=lambda one: one.count("/")
+    ):  # a later mount would hide what is mounted below
+        mount(f"{top}/{folder}", f"{top}/{folder}", None, MS_BIND)
+    for path in files:
+        name = f"{top}/{path}"
+        mount(name, name, None, MS_BIND)
+        mount("none", name, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def _folders_above(path: str) -> list[str]:
+    return list(itertools.accumulate(path.split("/")[:-1], "{}/{}".format))
 
 
 def _is_plain_file(root: str, path: str) -> bool:
     """Whether it is a regular file, and no name on the way is a link."""
-    above = itertools.accumulate(path.split("/")[:-1], "{}/{}".format)
     try:
-        kinds = [os.lstat(f"{root}/{folder}").st_mode for folder in above]
+        kinds = [os.lstat(f"{root}/{folder}").st_mode for folder in _folders_above(path)]
         return all(map(stat.S_ISDIR, kinds)) and stat.S_ISREG(os.lstat(f"{root}/{path}").st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return False

@@ -98,7 +98,7 @@ class Reach:
             for place in places:
                 mount(place, place, None, MS_BIND)
                 set_writable(place, writable=False)
-            protect_files(top, files)
+            protect_files(top, files, spec.workdir.strip("/") if spec.scope == "system" else "")
 
         if files or places:
             self._in_mounts(act)

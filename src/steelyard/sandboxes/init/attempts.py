@@ -1,8 +1,8 @@
 """Frames N of init -> system calls that a sandbox refused, or that left it for another machine.
 
-    u32 number | u32 error | u32 pid | u32 length | 16 bytes name of the process | detail
+    u32 number | u32 error | u32 pid | u32 wanted | u32 length | 16 bytes name of the process | detail
 
-The detail is an address (`struct sockaddr`) or a path, as it was in the caller's memory when the call was made; the caller can
+`wanted` is of an open: 1 to read, 2 to write, 4 a folder. The detail is an address (`struct sockaddr`) or a path, as it was in the caller's memory when the call was made; the caller can
 change it afterwards, so it is evidence and nothing is decided by it. A length of 2^32-1: the memory could not be read.
 """
 
@@ -18,10 +18,19 @@ from typing import Literal
 
 from steelyard.deferred.named_tuple import NamedTuple
 
-Kind = Literal["call", "connect", "exec", "open"]
+# `open` is for writing, `read` is of a file, `list` of a folder.
+Kind = Literal["call", "connect", "exec", "open", "read", "list"]
 # What a watched sandbox reports; the manifest names them.
-SEEN = ("denied_calls", "connects", "denied_execs", "denied_write_opens", "denied_changes")
-_HEAD = struct.Struct("<IIII16s")
+SEEN = (
+    "denied_calls",
+    "connects",
+    "denied_execs",
+    "denied_write_opens",
+    "denied_changes",
+    "denied_read_opens",
+)
+_HEAD = struct.Struct("<IIIII16s")
+_WRITES, _FOLDER = 2, 4
 _UNREAD = 0xFFFFFFFF
 _KINDS: Mapping[str, Kind] = {
     "connect": "connect",
@@ -34,7 +43,7 @@ _KINDS: Mapping[str, Kind] = {
     "openat": "open",
     "openat2": "open",
     "creat": "open",
-    # Changes of a folder are writes, too.
+    # Changes of a folder, of a file's size and of its modes are writes, too.
     "mkdir": "open",
     "mkdirat": "open",
     "rmdir": "open",
@@ -43,6 +52,14 @@ _KINDS: Mapping[str, Kind] = {
     "rename": "open",
     "renameat": "open",
     "renameat2": "open",
+    "link": "open",
+    "linkat": "open",
+    "symlink": "open",
+    "symlinkat": "open",
+    "truncate": "open",
+    "chmod": "open",
+    "fchmodat": "open",
+    "fchmodat2": "open",
 }
 
 
@@ -63,9 +80,11 @@ OnAttempt = Callable[[Attempt], None]
 
 def unpack_attempt(payload: bytes, names: Mapping[int, str]) -> Attempt:
     """Raises struct.error for a payload that is too short."""
-    number, error, pid, length, process = _HEAD.unpack_from(payload)
+    number, error, pid, wanted, length, process = _HEAD.unpack_from(payload)
     name = names.get(number, str(number))
     kind = _KINDS.get(name, "call")
+    if kind == "open" and not wanted & _WRITES:
+        kind = "list" if wanted & _FOLDER else "read"
     detail = payload[_HEAD.size :]
     target = _address(detail) if kind == "connect" else _path(detail)
     return Attempt(

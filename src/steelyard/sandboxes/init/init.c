@@ -4,9 +4,10 @@
  *
  *     to init      E exec   I stdin data   S signal   T end a job's tree   K kill everything   P ping
  *                  M memory that is no process's   W watch system calls   n count them   h hold deadlines
+ *                  g guard files
  *     from init    H hello  O stdout  R stderr  A stdin taken  X exit  F not started  D all dead
  *                  P pong   M memory   Z the time of a job is over   ! refused
- *                  W watching   N a system call was tried   n how often each
+ *                  W watching   N a system call was tried   n how often each   g guarding
  *     listeners    l listen  u close all        c connection (from init)   e end (to init)
  *                  b bytes  a taken  r reset    both ways
  *
@@ -30,6 +31,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,6 +40,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
@@ -50,7 +53,7 @@
 #include <unistd.h>
 
 enum {
-    PROTOCOL = 4,
+    PROTOCOL = 5,
     HEADER = 9,
     MAX_FRAME = 1 << 20,
     MAX_JOBS = 64,
@@ -66,6 +69,7 @@ enum {
     STRIKE_MS = 5,
     MAX_TIME_MS = 1 << 30,
     MAX_WATCHED = 128,
+    MAX_GUARDED = 8,
     MAX_ATTEMPTS = 256, /* that are reported one by one; all are counted */
     ATTEMPT_DETAIL = 256,
     WATCHER_STACK = 1 << 16,
@@ -137,7 +141,16 @@ static int64_t held_since_ms; /* 0: deadlines count */
 static int64_t first_word_by_ms; /* 0: no matter when; a controller that died before it spoke is not waited for */
 static char frame_in[MAX_FRAME + 1];
 static char chunk[CHUNK];
-static struct process processes[MAX_PROCESSES];
+static struct process process_lists[2][MAX_PROCESSES]; /* the watcher has one of its own */
+static _Thread_local struct process *processes = process_lists[0];
+static _Thread_local int processes_missed; /* listed, and gone when they were looked at */
+
+/* The command that guards files: shared with the child that becomes it, so that it is known before it can end. */
+static struct guarding {
+    volatile pid_t pid;
+    volatile bool is_leaving; /* it asked for its end, and everything is killed: what it asked for is its status */
+    volatile int32_t status;
+} *guarding; /* NULL: no files are guarded */
 
 static void kill_descendants(void);
 static int kill_round(const struct job *ending);
@@ -600,6 +613,7 @@ static _Noreturn void become(struct request *request, const int stdio[3], int fa
     setsid();
     for (int fd = 0; fd < 3; fd++)
         if (stdio[fd] >= 0) dup2(stdio[fd], fd); /* our own stdin is /dev/null and will do */
+    if (request->ends_all && guarding) *guarding = (struct guarding){.pid = getpid()};
     if (chdir(request->cwd) == 0) {
         why.step = 'e';
         if (strchr(request->argv[0], '/')) execve(request->argv[0], request->argv, request->env);
@@ -708,6 +722,25 @@ static void finish(struct job *job, int32_t status, const struct rusage *usage) 
     else tell('X', id, payload, sizeof payload);
 }
 
+static struct job *find_job(uint32_t id) {
+    for (int i = 0; i < job_count; i++)
+        if (jobs[i].id == id) return &jobs[i];
+    return NULL;
+}
+
+static bool reap(int flags);
+
+/* Nothing outlives this job: its end is told when all others are dead, and no write of theirs is under way any more. */
+static void finish_last(struct job *job, int32_t status, const struct rusage *usage) {
+    const uint32_t id = job->id;
+    if (guarding && guarding->pid == job->pid && guarding->is_leaving && WIFSIGNALED(status)) status = (guarding->status & 0xff) << 8;
+    if (guarding) guarding->pid = 0;
+    job->pid = -1;
+    kill(-1, SIGKILL);
+    reap(0);
+    finish(find_job(id), status, usage);
+}
+
 /* Takes in every dead child; false when there is no child left at all. */
 static bool reap(int flags) {
     for (;;) {
@@ -718,8 +751,8 @@ static bool reap(int flags) {
         if (pid <= 0) return pid == 0;
         for (int i = 0; i < job_count; i++)
             if (jobs[i].pid == pid) {
-                if (jobs[i].ends_all && is_process_1) kill(-1, SIGKILL);
-                finish(&jobs[i], status, &usage);
+                if (jobs[i].ends_all && is_process_1) finish_last(&jobs[i], status, &usage);
+                else finish(&jobs[i], status, &usage);
                 break;
             }
     }
@@ -751,9 +784,12 @@ static bool read_process(const char *pid, struct process *process) {
 static int list_processes(void) {
     DIR *proc = opendir("/proc");
     int count = 0;
-    for (struct dirent *entry; proc && count < MAX_PROCESSES && (entry = readdir(proc));)
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && read_process(entry->d_name, &processes[count]))
-            count++;
+    processes_missed = 0;
+    for (struct dirent *entry; proc && count < MAX_PROCESSES && (entry = readdir(proc));) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+        if (read_process(entry->d_name, &processes[count])) count++;
+        else processes_missed++;
+    }
     if (proc) closedir(proc);
     return count;
 }
@@ -896,7 +932,11 @@ static bool end_expired(void) {
 /* ---- watched system calls ---- */
 
 /* How a call is shown, beside its number. */
-enum { PLAIN, ADDRESS_1, ADDRESS_4, EXEC_0, EXEC_1, OPEN_0, OPEN_1, CREATE_0, OPEN2_1, MESSAGE_1, MAKE_0, MAKE_1, REMOVE_0, REMOVE_1, MOVE_0, MOVE_1 };
+enum { PLAIN, ADDRESS_1, ADDRESS_4, EXEC_0, EXEC_1, OPEN_0, OPEN_1, CREATE_0, OPEN2_1, MESSAGE_1, MAKE_0, MAKE_1, REMOVE_0, REMOVE_1, MOVE_0, MOVE_1, EXIT,
+       LINK_1, LINK_2, LINK_3, TRUNCATE_0, MODE_0, MODE_1 };
+
+/* What an open asks for; a change of a folder writes. */
+enum { READS = 1, WRITES = 2, FOLDER = 4 };
 
 /* One row of the controller's table. A call without a row is refused with EPERM. */
 struct watched {
@@ -910,6 +950,7 @@ struct attempt {
     uint32_t number;
     uint32_t error; /* that it was answered with, or that it will fail with; 0: not known */
     uint32_t pid;
+    uint32_t wanted; /* of an open or a change: READS, WRITES, FOLDER */
     uint32_t length; /* of the detail; UINT32_MAX: the caller's memory could not be read */
     char name[16];
     char detail[ATTEMPT_DETAIL];
@@ -919,6 +960,7 @@ static struct watched watched[MAX_WATCHED];
 static int watched_count;
 static uint64_t watched_seen[MAX_WATCHED]; /* written by the watcher alone */
 static int listener_fd = -1;               /* of the filter; close-on-exec */
+static sem_t listener_is_known;            /* posted once, when the filter is loaded or could not be */
 static int attempts_in = -1, attempts_out = -1;
 static uint64_t attempts_known[MAX_ATTEMPTS]; /* digests of those that were reported */
 static int attempts_sent;
@@ -926,16 +968,33 @@ static int attempts_sent;
 /* Whether this machine lets init read the memory of what it runs: a security module may forbid it. */
 static bool memory_is_readable;
 
+/* The memory of the last caller. A program is started in memory of its own, and an exec is a watched call: then it is opened again. */
+static pid_t memory_pid;
+static int memory_fd = -1;
+
+static void forget_memory(void) {
+    shut(&memory_fd);
+    memory_pid = 0;
+}
+
+static bool open_memory(pid_t pid) {
+    char path[32];
+    forget_memory();
+    snprintf(path, sizeof path, "/proc/%d/mem", pid);
+    memory_fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (memory_fd >= 0) memory_pid = pid;
+    return memory_fd >= 0;
+}
+
 /* Not process_vm_readv: the filter of the sandbox refuses it. */
 static ssize_t read_caller(pid_t pid, uint64_t address, void *into, size_t size) {
-    char path[32];
-    snprintf(path, sizeof path, "/proc/%d/mem", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return -1;
-    ssize_t got = pread(fd, into, size, (off_t)address);
-    close(fd);
+    ssize_t got = memory_pid == pid ? pread(memory_fd, into, size, (off_t)address) : 0;
+    if (got > 0) return got;
+    if (!open_memory(pid)) return -1;
+    got = pread(memory_fd, into, size, (off_t)address);
     memory_is_readable |= got > 0;
-    return got;
+    if (got == 0) errno = ESRCH;
+    return got > 0 ? got : -1;
 }
 
 /* Whether it is the caller that keeps its memory to itself, and not this machine. The files of such a process in /proc are not its own. */
@@ -944,6 +1003,13 @@ static bool hides_memory(pid_t pid) {
     struct stat found;
     snprintf(path, sizeof path, "/proc/%d/mem", pid);
     return memory_is_readable || (stat(path, &found) == 0 && found.st_uid != geteuid());
+}
+
+/* After a failure to look at a caller. What it keeps to itself is reported, too; an address that leads nowhere is not. */
+static bool is_hidden(pid_t pid, struct attempt *attempt) {
+    attempt->error = 0;
+    attempt->length = UINT32_MAX;
+    return (errno == EACCES || errno == EPERM) && hides_memory(pid);
 }
 
 /* A path may end just before a page that is not there: no read crosses a page. */
@@ -970,17 +1036,67 @@ static void read_name(pid_t pid, char name[16]) {
     if (got > 0 && name[got - 1] == '\n') name[got - 1] = 0;
 }
 
-/* Where the caller's path leads, as init can name it: both have the same mounts. */
-static void resolve(pid_t pid, int folder, const char *path, char *into, size_t size) {
-    if (path[0] == '/') snprintf(into, size, "%s", path);
-    else if (folder == AT_FDCWD) snprintf(into, size, "/proc/%d/cwd/%s", pid, path);
-    else snprintf(into, size, "/proc/%d/fd/%d/%s", pid, folder, path);
+/* What of a path comes after a prefix; NULL: it does not begin with it. */
+static const char *after(const char *path, const char *prefix) {
+    size_t length = strlen(prefix);
+    return strncmp(path, prefix, length) == 0 ? path + length : NULL;
 }
 
-/* What the kernel is about to say to an open for writing. Init is the same user; only refusals count. */
-static uint32_t open_error(const char *path, uint64_t flags) {
+/* The link of /proc to the folder that a path begins at. */
+static void name_folder(pid_t pid, int folder, char *into, size_t size) {
+    if (folder == AT_FDCWD) snprintf(into, size, "/proc/%d/cwd", pid);
+    else snprintf(into, size, "/proc/%d/fd/%d", pid, folder);
+}
+
+/* Of a path that begins in /proc, what comes after the caller's own folder there; NULL: it is no such path. */
+static const char *below_self(pid_t pid, int folder, const char *path) {
+    char link[64], target[8];
+    const char *name = path[0] == '/' ? after(path, "/proc/") : path;
+    const char *own = name ? after(name, "self/") : NULL;
+    if (name && !own) own = after(name, "thread-self/");
+    if (!own || path[0] == '/') return own;
+    name_folder(pid, folder, link, sizeof link);
+    return readlink(link, target, sizeof target) == 5 && memcmp(target, "/proc", 5) == 0 ? own : NULL;
+}
+
+/* Where the caller's path leads, as init can name it: both have the same mounts, and each its own /proc/self. */
+static void resolve(pid_t pid, int folder, const char *path, char *into, size_t size) {
+    char link[64];
+    const char *own = below_self(pid, folder, path);
+    name_folder(pid, folder, link, sizeof link);
+    if (own) snprintf(into, size, "/proc/%d/%s", pid, own);
+    else if (path[0] == '/') snprintf(into, size, "%s", path);
+    else snprintf(into, size, "%s/%s", link, path);
+}
+
+/* Whether the caller keeps the folder that a path begins at from init: then a refusal is init's own. */
+static bool hides_folder(pid_t pid, int folder, const char *path) {
+    char link[64], target[1];
+    if (path[0] == '/') return false;
+    name_folder(pid, folder, link, sizeof link);
+    return readlink(link, target, sizeof target) < 0;
+}
+
+static uint32_t wanted_by(uint64_t flags) {
+    bool reads = (flags & O_ACCMODE) != O_WRONLY, writes = flags & (O_ACCMODE | O_TRUNC);
+    return (reads ? READS : 0) | (writes ? WRITES : 0) | (flags & O_DIRECTORY ? FOLDER : 0);
+}
+
+/* Of process 1 the kernel shows others less than their modes say, and init itself everything. */
+static bool is_kept_by_init(const char *path) {
+    static const char *const names[] = {"maps", "smaps", "smaps_rollup", "numa_maps", "fd", "map_files"};
+    const char *name = strrchr(path, '/');
+    for (size_t i = 0; after(path, "/proc/1/") && i < sizeof names / sizeof *names; i++)
+        if (strcmp(name + 1, names[i]) == 0) return true;
+    return false;
+}
+
+/* What the kernel is about to say to an open. Init is the same user; only refusals count. */
+static uint32_t open_error(const char *path, uint64_t flags, uint32_t wanted) {
     static char parent[4096 + 64];
-    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0) return 0;
+    int modes = (wanted & READS ? R_OK : 0) | (wanted & WRITES ? W_OK : 0);
+    int how = AT_EACCESS | (flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
+    if (faccessat(AT_FDCWD, path, modes, how) == 0) return is_kept_by_init(path) ? EACCES : 0;
     if (errno == ENOENT && flags & O_CREAT) {
         snprintf(parent, sizeof parent, "%s", path);
         char *slash = strrchr(parent, '/');
@@ -1013,8 +1129,9 @@ static bool look_at_address(const struct seccomp_notif *call, uint64_t address, 
     if (size < sizeof(sa_family_t)) return false;
     if (size > sizeof(struct sockaddr_in6)) size = sizeof(struct sockaddr_in6);
     ssize_t got = read_caller((pid_t)call->pid, address, attempt->detail, size);
-    attempt->length = got < 0 ? UINT32_MAX : (uint32_t)got;
-    return got < 0 ? hides_memory((pid_t)call->pid) : !is_nearby(attempt);
+    if (got < 0) return is_hidden((pid_t)call->pid, attempt);
+    attempt->length = (uint32_t)got;
+    return !is_nearby(attempt);
 }
 
 /* Of several messages the first. */
@@ -1022,16 +1139,16 @@ static bool look_at_message(const struct seccomp_notif *call, struct attempt *at
     struct { uint64_t name; uint32_t size; } head; /* the beginning of struct msghdr, and of struct mmsghdr */
     if (read_caller((pid_t)call->pid, call->data.args[1], &head, sizeof head) == (ssize_t)sizeof head)
         return head.name && look_at_address(call, head.name, head.size, attempt);
-    attempt->length = UINT32_MAX;
-    return hides_memory((pid_t)call->pid);
+    return is_hidden((pid_t)call->pid, attempt);
 }
 
 /* A path that begins at a folder of the caller is shown from the root on. */
-static void show_path(char *resolved, const char *path, struct attempt *attempt) {
-    char *rest = strstr(resolved, path);
-    if (path[0] != '/' && rest) {
-        rest[-1] = 0; /* a link of /proc to the folder */
-        ssize_t length = readlink(resolved, attempt->detail, ATTEMPT_DETAIL - 2);
+static void show_path(pid_t pid, int folder, const char *path, struct attempt *attempt) {
+    char link[64];
+    attempt->length = 0;
+    if (path[0] != '/') {
+        name_folder(pid, folder, link, sizeof link);
+        ssize_t length = readlink(link, attempt->detail, ATTEMPT_DETAIL - 2);
         if (length > 0) {
             attempt->detail[length++] = '/';
             attempt->length = (uint32_t)length;
@@ -1042,21 +1159,51 @@ static void show_path(char *resolved, const char *path, struct attempt *attempt)
     attempt->length += (uint32_t)rest_length;
 }
 
-static bool look_at_path(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
+/* What links lead to, as far as it is there and can be found. */
+static bool show_real_path(const char *resolved, struct attempt *attempt) {
+    char link[32];
+    struct stat found;
+    int fd = open(resolved, O_PATH | O_CLOEXEC);
+    if (fd < 0) return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, attempt->detail, ATTEMPT_DETAIL);
+    if (fstat(fd, &found) == 0 && S_ISDIR(found.st_mode)) attempt->wanted |= FOLDER;
+    close(fd);
+    if (length > 0) attempt->length = (uint32_t)length;
+    return length > 0;
+}
+
+static bool look_at_exec(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
+    static char path[4096], resolved[4096 + 64];
+    const pid_t pid = (pid_t)call->pid;
+    bool second = shown == EXEC_1;
+    int folder = second ? (int)call->data.args[0] : AT_FDCWD;
+    /* the child that init itself is starting has init's memory */
+    if (!read_path(pid, call->data.args[second], path, sizeof path) || !path[0]) return false;
+    resolve(pid, folder, path, resolved, sizeof resolved);
+    attempt->error = exec_error(resolved);
+    if (attempt->error == 0 || hides_folder(pid, folder, path)) return false;
+    show_path(pid, folder, path, attempt);
+    return true;
+}
+
+static bool look_at_open(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
     static char path[4096], resolved[4096 + 64];
     const __u64 *args = call->data.args;
-    bool second = shown == EXEC_1 || shown == OPEN_1 || shown == OPEN2_1, is_exec = shown == EXEC_0 || shown == EXEC_1;
-    if (!read_path((pid_t)call->pid, args[second ? 1 : 0], path, sizeof path)) {
-        attempt->length = UINT32_MAX;
-        return !is_exec && hides_memory((pid_t)call->pid); /* the child that init itself is starting has init's memory */
-    }
+    const pid_t pid = (pid_t)call->pid;
+    bool second = shown == OPEN_1 || shown == OPEN2_1;
+    int folder = second ? (int)args[0] : AT_FDCWD;
+    uint64_t flags = shown == CREATE_0 ? O_CREAT | O_WRONLY | O_TRUNC : args[second ? 2 : 1];
+    if (shown == OPEN2_1 && read_caller(pid, args[2], &flags, sizeof flags) < 0) flags = 0;
+    if (flags & O_PATH) return false; /* nothing is read */
+    attempt->wanted = wanted_by(flags);
+    if (!read_path(pid, args[second], path, sizeof path)) return is_hidden(pid, attempt);
     if (!path[0]) return false;
-    resolve((pid_t)call->pid, second ? (int)args[0] : AT_FDCWD, path, resolved, sizeof resolved);
-    uint64_t flags = shown == CREATE_0 ? O_CREAT : args[second ? 2 : 1];
-    if (shown == OPEN2_1 && (read_caller((pid_t)call->pid, args[2], &flags, sizeof flags) < 0 || !(flags & O_ACCMODE))) return false;
-    attempt->error = is_exec ? exec_error(resolved) : open_error(resolved, flags);
+    resolve(pid, folder, path, resolved, sizeof resolved);
+    attempt->error = open_error(resolved, flags, attempt->wanted);
     if (attempt->error == 0) return false;
-    show_path(resolved, path, attempt);
+    if (hides_folder(pid, folder, path)) return is_hidden(pid, attempt);
+    if (!show_real_path(resolved, attempt)) show_path(pid, folder, path, attempt);
     return true;
 }
 
@@ -1076,23 +1223,55 @@ static uint32_t change_error(const char *path, bool makes, bool removes) {
     return errno == EACCES || errno == EROFS || errno == EPERM ? (uint32_t)errno : 0;
 }
 
-/* Folders made, names removed and moved: of a move, where it comes from and where it leads. */
+/* What the kernel is about to say to a change of a file itself: its size, or its modes, which are its owner's. */
+static uint32_t attribute_error(const char *path, bool is_mode) {
+    struct stat found;
+    bool is_writable = faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+    if (!is_writable && errno == EROFS) return EROFS;
+    if (!is_mode) return is_writable || errno != EACCES ? 0 : EACCES;
+    return stat(path, &found) == 0 && geteuid() != 0 && found.st_uid != geteuid() ? EPERM : 0;
+}
+
+/* Where the arguments of a call have a path; `folder` -1: the path begins at the working directory. */
+struct place {
+    int folder, path;
+};
+
+static struct place place_of(uint32_t shown) {
+    switch (shown) {
+        case MAKE_1: case REMOVE_1: case MOVE_1: case MODE_1: return (struct place){0, 1};
+        case LINK_1: return (struct place){-1, 1};
+        case LINK_2: return (struct place){1, 2};
+        case LINK_3: return (struct place){2, 3};
+        default: return (struct place){-1, 0};
+    }
+}
+
+static uint32_t refused_change(const char *path, uint32_t shown, bool is_second) {
+    switch (shown) {
+        case TRUNCATE_0: return attribute_error(path, false);
+        case MODE_0: case MODE_1: return attribute_error(path, true);
+        case MAKE_0: case MAKE_1: case LINK_1: case LINK_2: case LINK_3: return change_error(path, true, false);
+        default: return change_error(path, false, !is_second);
+    }
+}
+
+/* Folders and links made, names removed and moved, files cut, modes changed: of a move, where it comes from and where it leads. */
 static bool look_at_change(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
     static char path[4096], resolved[4096 + 64];
     const __u64 *args = call->data.args;
-    bool moves = shown == MOVE_0 || shown == MOVE_1, makes = shown == MAKE_0 || shown == MAKE_1;
-    bool has_folders = shown == MAKE_1 || shown == REMOVE_1 || shown == MOVE_1;
-    for (int i = 0; i < 1 + moves; i++) {
-        int at = has_folders ? 2 * i + 1 : i;
-        if (!read_path((pid_t)call->pid, args[at], path, sizeof path)) {
-            attempt->length = UINT32_MAX;
-            return hides_memory((pid_t)call->pid);
-        }
+    const pid_t pid = (pid_t)call->pid;
+    const struct place first = place_of(shown);
+    attempt->wanted = WRITES;
+    for (int i = 0; i < 1 + (shown == MOVE_0 || shown == MOVE_1); i++) {
+        int step = first.folder < 0 ? i : 2 * i, folder = first.folder < 0 ? AT_FDCWD : (int)args[first.folder + step];
+        if (!read_path(pid, args[first.path + step], path, sizeof path)) return is_hidden(pid, attempt);
         if (!path[0]) return false;
-        resolve((pid_t)call->pid, has_folders ? (int)args[at - 1] : AT_FDCWD, path, resolved, sizeof resolved);
-        attempt->error = change_error(resolved, makes, !makes && i == 0);
+        resolve(pid, folder, path, resolved, sizeof resolved);
+        attempt->error = refused_change(resolved, shown, i > 0);
         if (attempt->error == 0) continue;
-        show_path(resolved, path, attempt);
+        if (hides_folder(pid, folder, path)) return is_hidden(pid, attempt);
+        show_path(pid, folder, path, attempt);
         return true;
     }
     return false;
@@ -1103,6 +1282,7 @@ static uint64_t digest_of(const struct attempt *attempt) {
     const struct attempt same = *attempt;
     const unsigned char *at = (const unsigned char *)&same.name;
     digest = (digest ^ attempt->number) * 1099511628211u;
+    digest = (digest ^ attempt->wanted) * 1099511628211u;
     for (size_t i = 0; i < sizeof same.name + sizeof same.detail; i++) digest = (digest ^ at[i]) * 1099511628211u;
     return digest;
 }
@@ -1122,8 +1302,100 @@ static bool is_worth_reporting(const struct seccomp_notif *call, const struct wa
         case ADDRESS_4: return look_at_address(call, call->data.args[4], call->data.args[5], attempt);
         case MESSAGE_1: return look_at_message(call, attempt);
         case PLAIN: return true;
-        case MAKE_0: case MAKE_1: case REMOVE_0: case REMOVE_1: case MOVE_0: case MOVE_1: return look_at_change(call, row->shown, attempt);
-        default: return look_at_path(call, row->shown, attempt);
+        case EXEC_0: case EXEC_1: return look_at_exec(call, row->shown, attempt);
+        case OPEN_0: case OPEN_1: case CREATE_0: case OPEN2_1: return look_at_open(call, row->shown, attempt);
+        default: return look_at_change(call, row->shown, attempt);
+    }
+}
+
+/* ---- guarded files ---- */
+
+static char guarded_paths[MAX_GUARDED][256];
+static int guarded_count;
+
+/* The process of a thread; 0: it is gone. */
+static pid_t process_of(pid_t thread) {
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%d/status", thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    text[got > 0 ? got : 0] = 0;
+    const char *at = strstr(text, "\nTgid:");
+    return at ? atoi(at + 6) : 0;
+}
+
+/* Up to init, or to the command that guards. */
+static bool descends_from(int count, pid_t pid, pid_t ancestor) {
+    for (int depth = 0; pid > 1 && depth < 4096; depth++) {
+        if (pid == ancestor) return true;
+        const struct process *process = find_process(count, pid);
+        pid = process ? process->parent : 0;
+    }
+    return false;
+}
+
+/* Kills what does not descend from the command that guards; how many of these live. One that is gone when it is looked at may have a
+ * child that was not listed. */
+static int kill_orphans(bool kills) {
+    int count = list_processes(), living = processes_missed;
+    for (int i = 0; i < count; i++) {
+        if (processes[i].zombie || processes[i].pid == 1 || descends_from(count, processes[i].pid, guarding->pid)) continue;
+        if (kills) kill(processes[i].pid, SIGKILL);
+        living++;
+    }
+    return living;
+}
+
+/* A process that was left behind could write after the command that guards. Everything is stopped, so that none escapes by a fork. */
+static void end_orphans(void) {
+    const struct timespec pause = {0, 200000};
+    if (kill_orphans(false) == 0) return;
+    kill(-1, SIGSTOP);
+    while (kill_orphans(true) > 0) nanosleep(&pause, NULL);
+    kill(-1, SIGCONT);
+}
+
+/* By the folder itself and the name in it: the caller may be in that folder, or come by a link. */
+static bool is_guarded(char *path) {
+    char *slash = strrchr(path, '/');
+    struct stat folder, own;
+    if (!slash || slash == path) return false;
+    bool is_known = false;
+    for (int i = 0; i < guarded_count && !is_known; i++) {
+        char *name = strrchr(guarded_paths[i], '/');
+        if (strcmp(name + 1, slash + 1) != 0) continue;
+        *name = *slash = 0;
+        is_known = stat(path, &folder) == 0 && stat(guarded_paths[i], &own) == 0 && folder.st_dev == own.st_dev && folder.st_ino == own.st_ino;
+        *name = *slash = '/';
+    }
+    return is_known;
+}
+
+/* The path that is written: of a move, where it leads. */
+static bool writes_guarded(const struct seccomp_notif *call, uint32_t shown) {
+    static char path[4096], resolved[4096 + 64];
+    const __u64 *args = call->data.args;
+    const pid_t pid = (pid_t)call->pid;
+    bool has_folder = shown == OPEN_1 || shown == OPEN2_1 || shown == MOVE_1, moves = shown == MOVE_0 || shown == MOVE_1;
+    int at = (has_folder ? 1 : 0) + (moves ? (has_folder ? 2 : 1) : 0);
+    if (!read_path(pid, args[at], path, sizeof path)) return false;
+    resolve(pid, has_folder ? (int)args[at - 1] : AT_FDCWD, path, resolved, sizeof resolved);
+    return is_guarded(resolved);
+}
+
+/* Before the call is made; it waits for the answer. */
+static void guard(const struct seccomp_notif *call, uint32_t shown) {
+    if (shown == EXEC_0 || shown == EXEC_1) forget_memory();
+    const pid_t own = guarding->pid;
+    if (own == 0) return;
+    if (shown != EXIT) {
+        if (!writes_guarded(call, shown) || ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) != 0) return;
+        if (descends_from(list_processes(), process_of((pid_t)call->pid), own)) end_orphans();
+    } else if ((pid_t)call->pid == own || process_of((pid_t)call->pid) == own) {
+        guarding->status = (int32_t)call->data.args[0];
+        guarding->is_leaving = true;
+        kill(-1, SIGKILL); /* itself, too: nothing sees its end and writes afterwards */
     }
 }
 
@@ -1133,7 +1405,12 @@ static uint32_t answer_to(const struct seccomp_notif *call) {
         const struct watched *row = &watched[i];
         if (row->number != attempt.number) continue;
         attempt.error = row->answer;
-        bool worth = is_worth_reporting(call, row, &attempt);
+        if (guarding) {
+            guard(call, row->shown);
+            return row->answer;
+        }
+        bool worth = call->pid != 1 && is_worth_reporting(call, row, &attempt); /* 1: init's own first thread */
+        if (row->shown == EXEC_0 || row->shown == EXEC_1) forget_memory();
         if (worth) read_name((pid_t)call->pid, attempt.name);
         /* Otherwise the process is gone, and what was read may be another's with its number. */
         if (worth && ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0) {
@@ -1149,6 +1426,8 @@ static uint32_t answer_to(const struct seccomp_notif *call) {
 static void *watch(void *unused) {
     static union { struct seccomp_notif call; char room[512]; } in;
     static union { struct seccomp_notif_resp answer; char room[512]; } out;
+    processes = process_lists[1];
+    while (sem_wait(&listener_is_known) != 0) continue;
     for (;;) {
         memset(&in, 0, sizeof in);
         if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &in.call) != 0) {
@@ -1197,7 +1476,8 @@ static int start_watcher(void) {
     return error;
 }
 
-/* The filter is of this thread and of what it starts; init itself makes no call that is watched. */
+/* The filter is of this thread and of what it starts later. The watcher is started before: it opens files itself, and a call of its
+ * own would wait for its own answer. */
 static int watch_calls(const char *program, uint32_t size) {
     int ends[2];
     if (!is_process_1) return EOPNOTSUPP; /* elsewhere a command could kill who answers its calls */
@@ -1205,37 +1485,82 @@ static int watch_calls(const char *program, uint32_t size) {
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
     attempts_in = ends[0];
     attempts_out = ends[1];
+    int error = sem_init(&listener_is_known, 0, 0) == 0 ? start_watcher() : errno;
+    if (error) return error;
     unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
     listener_fd = load_filter(flags | (1U << 5), program, size); /* WAIT_KILLABLE_RECV: signals interrupt no call */
     if (listener_fd < 0) listener_fd = load_filter(flags, program, size); /* before Linux 5.19 */
-    if (listener_fd < 0) return errno;
+    error = listener_fd < 0 ? errno : 0;
     /* SET_FLAGS, SYNC_WAKE_UP: the watcher runs where the caller ran, which halves the cost of a call; since Linux 6.6 */
-    ioctl(listener_fd, _IOW('!', 4, __u64), 1UL);
-    return start_watcher();
+    if (!error) ioctl(listener_fd, _IOW('!', 4, __u64), 1UL);
+    sem_post(&listener_is_known); /* without a listener the thread ends */
+    return error;
 }
 
-/* "u32 rows, rows, u32 size, the filter with a listener, the filter without": if the first cannot be had, the second refuses
- * what the first would have shown. Both errors are reported; without either filter nothing may be started here. */
+/* "u32 rows, rows, u32 size, a filter, more": the rows are taken over. False: malformed. */
+struct table {
+    const char *program, *rest;
+    uint32_t size, rest_size;
+};
+
+static bool take_table(const char *payload, uint32_t length, struct table *table) {
+    uint32_t rows = 0, at = 4;
+    if (length < 8) return false;
+    memcpy(&rows, payload, 4);
+    if (rows > MAX_WATCHED || length - 8 < rows * sizeof *watched) return false;
+    memcpy(watched, payload + at, rows * sizeof *watched);
+    watched_count = (int)rows;
+    at += rows * sizeof *watched;
+    memcpy(&table->size, payload + at, 4);
+    at += 4;
+    if (table->size > length - at) return false;
+    table->program = payload + at;
+    table->rest = table->program + table->size;
+    table->rest_size = length - at - table->size;
+    return true;
+}
+
+/* The rest is the filter without a listener: if the first cannot be had, the second refuses what the first would have shown. Both
+ * errors are reported; without either filter nothing may be started here. */
 static void start_watching(uint32_t id, const char *payload, uint32_t length) {
     int32_t errors[2] = {EINVAL, EINVAL};
-    uint32_t rows = 0, size = 0, at = 4;
-    if (length >= 8) memcpy(&rows, payload, 4);
-    if (length >= 8 && rows <= MAX_WATCHED && length - 8 >= rows * sizeof *watched && listener_fd < 0 && job_count == 0) {
-        memcpy(watched, payload + at, rows * sizeof *watched);
-        watched_count = (int)rows;
-        at += rows * sizeof *watched;
-        memcpy(&size, payload + at, 4);
-        at += 4;
-        if (size <= length - at) {
-            errors[0] = watch_calls(payload + at, size);
-            errors[1] = 0;
-            if (errors[0] != 0) {
-                shut(&listener_fd);
-                if (load_filter(0, payload + at + size, length - at - size) != 0) errors[1] = errno;
-            }
+    struct table table;
+    if (listener_fd < 0 && job_count == 0 && take_table(payload, length, &table)) {
+        errors[0] = watch_calls(table.program, table.size);
+        errors[1] = 0;
+        if (errors[0] != 0) {
+            shut(&listener_fd);
+            if (load_filter(0, table.rest, table.rest_size) != 0) errors[1] = errno;
         }
     }
     tell('W', id, errors, sizeof errors);
+}
+
+/* The rest is paths, each with a 0 at its end. */
+static bool take_guarded(const char *at, const char *end) {
+    for (guarded_count = 0; at < end; at += strlen(at) + 1) {
+        if (guarded_count == MAX_GUARDED || at[0] != '/' || strlen(at) >= sizeof *guarded_paths) return false;
+        strcpy(guarded_paths[guarded_count++], at);
+    }
+    return guarded_count > 0;
+}
+
+static int guard_files(const char *payload, uint32_t length) {
+    struct table table;
+    if (guarding || listener_fd >= 0 || job_count > 0) return EBUSY;
+    if (!take_table(payload, length, &table) || !take_guarded(table.rest, table.rest + table.rest_size)) return EINVAL;
+    void *shared = mmap(NULL, sizeof *guarding, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return errno;
+    guarding = shared;
+    int error = watch_calls(table.program, table.size);
+    if (error) guarding = NULL;
+    return error;
+}
+
+/* Without a listener the files are not guarded, and everything is as it would be without the question. */
+static void start_guarding(uint32_t id, const char *payload, uint32_t length) {
+    int32_t error = guard_files(payload, length);
+    tell('g', id, &error, sizeof error);
 }
 
 static void tell_attempts(void) {
@@ -1252,12 +1577,6 @@ static void tell_counts(uint32_t id) {
 }
 
 /* ---- the loop ---- */
-
-static struct job *find_job(uint32_t id) {
-    for (int i = 0; i < job_count; i++)
-        if (jobs[i].id == id) return &jobs[i];
-    return NULL;
-}
 
 static void signal_job(struct job *job, const char *payload, uint32_t length) {
     int32_t signal_number;
@@ -1287,6 +1606,7 @@ static void obey(void) {
         case 'M': tell_memory(id); break;
         case 'W': start_watching(id, frame_in, length); break;
         case 'n': tell_counts(id); break;
+        case 'g': start_guarding(id, frame_in, length); break;
         case 'h': hold_deadlines(length == 1 && frame_in[0]); break;
         case 'l': open_listener(id, frame_in, length); break;
         case 'u': shut_listeners(id); break;

@@ -28,12 +28,14 @@ from steelyard.sandboxes.init import frames
 from steelyard.sandboxes.init.capture import Capture
 from steelyard.sandboxes.init.feed import Feed
 from steelyard.sandboxes.init.frames import Exit, Frame, Hello
+from steelyard.sandboxes.init.guard_files import guarding_payload
 
 _STREAMS: dict[bytes, Literal["stdout", "stderr"]] = {b"O": "stdout", b"R": "stderr"}
-_ANSWERS = frozenset({b"D", b"P", b"M", b"W", b"n", b"l", b"u"})
+_ANSWERS = frozenset({b"D", b"P", b"M", b"W", b"n", b"g", b"l", b"u"})
 _GRACE_S = (
     0.2  # init ends a command itself if we do not: a controller may be stopped, swapped out or too busy
 )
+_GUARD_S = 30.0  # for init to load a filter
 _HELD_LOOK_S = 0.05  # how often a command whose deadline is held is looked at, at most
 _AFTER_KILL_S = 15.0  # how long a killed process may take to be gone before the sandbox counts as broken
 
@@ -199,6 +201,8 @@ class Wire:
         except ValueError as error:
             job.feed.end()
             return CommandResult(None, not_started=str(error))
+        if command.guarded and (guarding := guarding_payload(command.guarded)):
+            self.ask(b"g", guarding, _GUARD_S)
         job.feed.begin(lambda: self._feed_input(number, job), lambda: self.signal(number, signal.SIGKILL))
         self._jobs[number] = job
         try:
