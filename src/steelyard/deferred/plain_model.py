@@ -99,7 +99,9 @@ class BaseModel:
     _serializer: ClassVar[str | None] = None
     _allows_extra: ClassVar[bool] = False
     _given: frozenset[str]
-    _dumped: dict[bool, dict[str, Any]]  # by alias or not: as JSON; a run asks for parts of its contract twenty times
+    _dumped: dict[
+        bool, dict[str, Any]
+    ]  # by alias or not: as JSON; a run asks for parts of its contract twenty times
 
     def __init_subclass__(cls) -> None:
         names = [
