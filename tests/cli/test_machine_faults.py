@@ -19,7 +19,7 @@ from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.folder import find_runs
-from steelyard.filesystem.disk_reserve import FILE_BYTES, FILES, reserved
+from steelyard.filesystem.disk_reserve import FILE_BYTES, FILES, Reserves
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
 from steelyard.study.engine import Engine
@@ -151,7 +151,7 @@ def test_room_that_was_kept_is_given_up_for_what_must_be_written(tmp_path: Path)
             raise OSError(28, "No space left on device")
         return "written"
 
-    with reserved(tmp_path / "runs") as reserve:
+    with Reserves(tmp_path / "runs").one() as reserve:
         assert reserve.use(write) == "written"
     assert list((tmp_path / "runs").iterdir()) == []
 

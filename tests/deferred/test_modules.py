@@ -67,3 +67,18 @@ def test_other_programs_import_modules_as_python_does(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
     )
     assert done.stdout == "runs\nimported\n"
+
+
+def test_a_library_compiles_its_regular_expressions_at_their_first_use() -> None:
+    code = (
+        "import sys\n"
+        "from steelyard.deferred.modules import defer_modules\n"
+        "defer_modules()\n"
+        "import platform, re, yaml\n"
+        "print(isinstance(yaml.reader.Reader.NON_PRINTABLE, re.Pattern))\n"
+        "print(yaml.safe_load('{a: 2026-03-07, b: 0x10, c: yes, d: 1.5}'))\n"
+        "print(platform.python_version() == sys.version.split()[0])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    read = "{'a': datetime.date(2026, 3, 7), 'b': 16, 'c': True, 'd': 1.5}"
+    assert done.stdout == f"False\n{read}\nTrue\n"

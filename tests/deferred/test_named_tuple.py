@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import typing
 
@@ -62,3 +63,43 @@ def test_a_field_without_a_default_after_one_with_a_default_is_refused() -> None
         class Wrong(NamedTuple):
             first: int = 1
             second: int  # type: ignore[misc]
+
+
+def test_the_method_that_is_compiled_for_many_instances_makes_the_same_tuples() -> None:
+    made = [Pair(left=number) for number in range(40)]
+    assert made == [Original(left=number) for number in range(40)]
+    assert Pair(1, right="c") == Original(1, right="c")
+
+
+class Many(NamedTuple):
+    left: int
+    right: str = "b"
+
+
+class OriginalMany(typing.NamedTuple):
+    left: int
+    right: str = "b"
+
+
+@pytest.mark.parametrize(
+    "arguments", [((), {}), ((1, "b", 3), {}), ((1,), {"left": 2}), ((1,), {"other": 2})]
+)
+def test_wrong_arguments_are_refused_in_the_words_of_the_original(arguments: typing.Any) -> None:
+    words = []
+    for kind in (Many, OriginalMany):
+        with pytest.raises(TypeError) as refused:
+            kind(*arguments[0], **arguments[1])
+        words.append(str(refused.value).replace("Original", ""))
+    assert words[0] == words[1]
+
+
+def test_the_signature_is_that_of_the_original() -> None:
+    names = list(inspect.signature(Pair).parameters)
+    assert names == list(inspect.signature(Original).parameters)
+
+
+def test_a_tuple_of_another_length_is_refused() -> None:
+    with pytest.raises(TypeError, match="Expected 2 arguments, got 3"):
+        Pair._make((1, "b", 3))
+    with pytest.raises(ValueError, match="unexpected field names"):
+        Pair(1)._replace(other=2)

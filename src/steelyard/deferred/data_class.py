@@ -15,6 +15,7 @@ from operator import attrgetter
 from reprlib import recursive_repr
 
 _COMPILED_AFTER = 30  # instances
+_SPECIAL = ("ClassVar", "InitVar", "KW_ONLY")  # annotations that are no fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _made(  # noqa: PLR0913  # the options of the original
             f"{cls.__name__}(...)"  # the original writes the signature, which takes as long as all the rest
         )
     own = set(vars(cls))
-    cls = dataclasses.dataclass(cls, init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
+    cls = _with_fields(cls, slots=slots, kw_only=kw_only)
     fields = dataclasses.fields(cls)
     _set(cls, own, "__init__", _deferred_init(cls, frozen=frozen))
     if repr:
@@ -63,6 +64,20 @@ def _made(  # noqa: PLR0913  # the options of the original
             _set(cls, own, "__getstate__", _state)
             _set(cls, own, "__setstate__", _restore)
     return cls
+
+
+def _with_fields(cls: Any, **options: bool) -> Any:
+    """The class with its fields, by the original, which reads annotations that are text with a regular expression, three times."""
+    written = vars(cls).get("__annotations__", {})
+    is_plain = not any(one in str(text) for text in written.values() for one in _SPECIAL)
+    if is_plain:
+        cls.__annotations__ = dict.fromkeys(written, object)
+    made: Any = dataclasses.dataclass(cls, init=False, repr=False, eq=False, **options)
+    if is_plain:
+        made.__annotations__ = cls.__annotations__ = written
+        for name, text in written.items():
+            made.__dataclass_fields__[name].type = text
+    return made
 
 
 def _set(cls: Any, own: set[str], name: str, method: Callable[..., Any]) -> None:

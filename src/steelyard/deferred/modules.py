@@ -9,6 +9,7 @@ commands do not need is imported as a module at the top of a file, and costs not
 
 from __future__ import annotations
 
+import builtins
 import sys
 import threading
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -32,14 +33,20 @@ LIBRARIES = frozenset(
             "difflib",
             "importlib.metadata",
             "importlib.resources",
+            "inspect",
+            "ipaddress",
             "random",
             "shlex",
             "tempfile",
             "tomllib",
+            "traceback",
         ),
         *("rich.console", "rich.live", "rich.spinner", "rich.table", "rich.text"),
     }
 )
+# Modules of libraries that compile regular expressions for cases that few commands meet: they compile when they are used.
+# Of their patterns these modules use methods alone, which is all that a deferred pattern has.
+PATTERNS = frozenset({"platform", "yaml.constructor", "yaml.reader", "yaml.resolver"})
 _STATE = "__deferred__"
 # What the import system asks of a module that it has just found.
 _IMPORT_NAMES = frozenset(
@@ -118,6 +125,8 @@ class _DeferringFinder:
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        if name in PATTERNS:
+            return _with_deferred_patterns(PathFinder.find_spec(name, path, target))
         if name in LIBRARIES:
             spec = PathFinder.find_spec(name, path, target)
         elif name.startswith(PACKAGE):
@@ -129,6 +138,33 @@ class _DeferringFinder:
         if spec is not None and spec.loader is not None:
             spec.loader = _DeferringLoader(spec.loader)  # type: ignore[assignment]  # all that the import system calls
         return spec
+
+
+def _with_deferred_patterns(spec: ModuleSpec | None) -> ModuleSpec | None:
+    if spec is not None and isinstance(spec.loader, SourceFileLoader):
+        spec.loader = _PatternLoader(spec.loader.name, spec.loader.path)
+    return spec
+
+
+class _PatternLoader(SourceFileLoader):
+    """Gives a module another `re` than the others have: its `compile` waits for the first use."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _import_deferring}
+        super().exec_module(module)
+
+
+def _import_deferring(name: str, *details: Any) -> ModuleType:
+    found = __import__(name, *details)
+    if name != "re":
+        return found
+    import re  # noqa: PLC0415  # loaded above
+
+    from steelyard.deferred.pattern import deferred_pattern  # noqa: PLC0415  # loads `typing`
+
+    proxy = ModuleType("re")
+    proxy.__dict__.update(vars(re), compile=deferred_pattern)
+    return proxy
 
 
 def _own_spec(name: str, folders: Iterable[str]) -> ModuleSpec | None:

@@ -90,7 +90,7 @@ class _PydanticFields:
 
 
 class BaseModel:
-    __slots__ = ("__dict__", "__weakref__", "_given")
+    __slots__ = ("__dict__", "__weakref__", "_dumped", "_given")
     model_config: ClassVar[dict[str, Any]] = {}
     model_fields: ClassVar[Any] = _PydanticFields()
     _declared: ClassVar[dict[str, _Declared]] = {}
@@ -99,6 +99,9 @@ class BaseModel:
     _serializer: ClassVar[str | None] = None
     _allows_extra: ClassVar[bool] = False
     _given: frozenset[str]
+    _dumped: dict[
+        bool, dict[str, Any]
+    ]  # by alias or not: as JSON; a run asks for parts of its contract twenty times
 
     def __init_subclass__(cls) -> None:
         names = [
@@ -176,6 +179,7 @@ class BaseModel:
     def _set(self, values: Mapping[str, Any], given: frozenset[str]) -> None:
         self.__dict__.update(values)
         object.__setattr__(self, "_given", given)
+        object.__setattr__(self, "_dumped", {})
 
     @classmethod
     def model_validate_json(cls, text: str | bytes) -> Self:
@@ -210,6 +214,15 @@ class BaseModel:
     def model_dump(
         self, *, mode: str = "python", by_alias: bool = False, exclude: Collection[str] = ()
     ) -> dict[str, Any]:
+        """A new structure each time."""
+        if mode != "json" or exclude:
+            return self._dump(mode, by_alias=by_alias, exclude=exclude)
+        if by_alias not in self._dumped:
+            self._dumped[by_alias] = self._dump(mode, by_alias=by_alias)
+        copied: dict[str, Any] = _copy_plain(self._dumped[by_alias])
+        return copied
+
+    def _dump(self, mode: str, *, by_alias: bool, exclude: Collection[str] = ()) -> dict[str, Any]:
         declared = self._declared
 
         def dump(model: Any) -> dict[str, Any]:
@@ -319,11 +332,17 @@ def _to_pydantic(value: Any) -> Any:
     return type(value)(map(_to_pydantic, value)) if type(value) in (list, tuple) else value
 
 
+def _copy_plain(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _copy_plain(one) for key, one in value.items()}
+    return [_copy_plain(one) for one in value] if type(value) is list else value
+
+
 def _dump_value(value: Any, mode: str, *, by_alias: bool) -> Any:
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, BaseModel):
-        return value.model_dump(mode=mode, by_alias=by_alias)
+        return value._dump(mode, by_alias=by_alias)  # noqa: SLF001  # of this file
     if isinstance(value, dict):
         return {key: _dump_value(one, mode, by_alias=by_alias) for key, one in value.items()}
     if isinstance(value, list | tuple):

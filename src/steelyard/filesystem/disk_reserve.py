@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -23,27 +24,61 @@ T = TypeVar("T")
 class Reserve:
     """Room that is given up when it is needed, once."""
 
-    def __init__(self, held: ExitStack) -> None:
-        self._held = held
+    def __init__(self, folder: Path) -> None:
+        """Raises InfraFault when there is no room even for that."""
+        self._held = ExitStack()
+        self.is_whole = True
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for _ in range(FILES):
+                file = self._held.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115  # the stack closes it
+                os.posix_fallocate(file.fileno(), 0, FILE_BYTES)
+        except OSError as error:
+            self.give_up()
+            raise InfraFault(f"{folder} cannot hold a run: {error.strerror}") from error
+
+    def give_up(self) -> None:
+        self.is_whole = False
+        self._held.close()
 
     def use(self, write: Callable[[], T]) -> T:
         """What `write` returns; it is called once more, with the room that was kept, if it fails."""
         try:
             return write()
         except (OSError, InfraFault):
-            self._held.close()
+            self.give_up()
             return write()
 
 
-@contextmanager
-def reserved(folder: Path) -> Iterator[Reserve]:
-    """Raises InfraFault when there is no room even for that."""
-    with ExitStack() as held:
+class Reserves:
+    """Room for the runs of one folder. Room that a run did not need is kept for the next one: to free it costs a write of the disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._free: list[Reserve] = []
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def one(self) -> Iterator[Reserve]:
+        """Raises InfraFault when there is no room for a run."""
+        with self._lock:
+            found = self._free.pop() if self._free else None
+        reserve = found or Reserve(self._folder)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for _ in range(FILES):
-                file = held.enter_context(tempfile.TemporaryFile(dir=folder))
-                os.posix_fallocate(file.fileno(), 0, FILE_BYTES)
-        except OSError as error:
-            raise InfraFault(f"{folder} cannot hold a run: {error.strerror}") from error
-        yield Reserve(held)
+            yield reserve
+        finally:
+            with self._lock:
+                is_kept = reserve.is_whole and not self._is_closed
+                if is_kept:
+                    self._free.append(reserve)
+            if not is_kept:
+                reserve.give_up()
+
+    def close(self) -> None:
+        """Free what no run holds; what a run holds is freed when the run ends."""
+        with self._lock:
+            self._is_closed = True
+            free, self._free = self._free, []
+        for reserve in free:
+            reserve.give_up()

@@ -31,7 +31,7 @@ from steelyard.evidence.folder.folder import SEAL
 from steelyard.execution.live_run import LiveRuns
 from steelyard.execution.run_trial import run_trial
 from steelyard.execution.stop import StopRequest
-from steelyard.filesystem.disk_reserve import Reserve, reserved
+from steelyard.filesystem.disk_reserve import Reserve, Reserves
 from steelyard.plan.trial import Retry, Trial
 from steelyard.sandboxes.admission import ON_WAIT
 from steelyard.study.environments import Environments
@@ -120,6 +120,8 @@ class Engine:
             study.stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+        finally:
+            study.close()
         pool.shutdown()
 
     def _stop(self, running: set[Future[TrialResult]], signal: str) -> Iterator[TrialResult]:
@@ -139,7 +141,11 @@ class _Study:
         self._engine = engine
         self._observer = SerialObserver(engine.observer)
         self._environments = Environments(refuse_absent_agent)
+        self._reserves = Reserves(engine.out)
         self.stopped = threading.Event()
+
+    def close(self) -> None:
+        self._reserves.close()
 
     def expect_next(self, plan: Iterator[Trial]) -> Trial | None:
         trial = next(plan, None)
@@ -187,7 +193,7 @@ class _Study:
         if why := engine.gate.enter(trial, self.stopped.is_set):
             raise Withheld(why)
         try:
-            with reserved(engine.out) as reserve:
+            with self._reserves.one() as reserve:
                 evidence = run_trial(
                     trial,
                     environment,

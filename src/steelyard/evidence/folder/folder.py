@@ -14,13 +14,15 @@ all before it durable, and is written last.
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
@@ -30,6 +32,9 @@ from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.filesystem.plain_file import read_plain
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
@@ -42,6 +47,7 @@ AGENT, CHECKS, BLOBS, GRADINGS, STEPS = "agent", "checks", "blobs", "gradings", 
 OUTCOME, FINDINGS = "outcome.json", "findings.json"
 TEMPORARY = ".tmp-"
 HOME_FOLDER = ".steelyard"  # of the default folder of runs
+_SYNCERS = 8
 LAST = "last"  # names the newest run of a folder of runs
 
 _ODD = deferred_pattern(r"[^A-Za-z0-9._]+")
@@ -156,15 +162,6 @@ def write_new(path: str, data: bytes, *, durable: bool) -> None:
         os.close(fd)
 
 
-def start_writing(path: Path) -> None:
-    """Let the kernel start to write a file, without waiting: several that are synced afterwards share one commit of the disk."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(fd)
-
-
 def sync(path: Path) -> None:
     """A file or a folder is on the disk as it is now."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -172,6 +169,19 @@ def sync(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def sync_together(paths: Iterable[Path]) -> None:
+    """Files and folders are on the disk as they are now. They are synced at once: the disk is flushed for all, not for each."""
+    for _ in _syncers().map(sync, paths):
+        pass
+
+
+@functools.cache
+def _syncers() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # commands that only read do not load it
+
+    return ThreadPoolExecutor(_SYNCERS, "steelyard-sync")
 
 
 def new_run_id(contract_id: str, agent: str, *, now: datetime | None = None) -> str:

@@ -41,8 +41,7 @@ from steelyard.evidence.folder.folder import (
     REPORT,
     SEAL,
     RunFolder,
-    start_writing,
-    sync,
+    sync_together,
 )
 from steelyard.evidence.folder.gradings import grading_faults, is_leftover
 from steelyard.evidence.trace.chain import ChainBreak, measure_chain, verify_chain
@@ -121,12 +120,7 @@ def _make_durable(folder: RunFolder, files: list[Path]) -> None:
     if len(files) > FEW_FILES:
         sync_file_system(folder.path)
         return
-    for path in files:
-        start_writing(path)
-    for path in files:
-        sync(path)
-    for parent in {path.parent for path in files}:
-        sync(parent)
+    sync_together([*files, *{path.parent for path in files}])
 
 
 def check_seal(folder: RunFolder, public_key: Path | None = None, *, deep: bool = True) -> list[Break]:

@@ -88,6 +88,7 @@ class WorkspaceWatch:
         self._overflowed = False
         self._whole: set[str] = set()  # directories whose upper does not list everything that changed
         self._ended = threading.Event()
+        self._idle = threading.Event()  # the thread looks at nothing any more
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.missed = 0  # times at which notices were lost
         self.ignored = 0  # notices of generated paths
@@ -98,7 +99,9 @@ class WorkspaceWatch:
         except OSError as error:
             self.why = f"the kernel refused to watch it: {error.strerror}"
             self._inotify = None
-        self._thread = threading.Thread(target=self._serve, name="steelyard-watch", daemon=True)
+        self._thread = threading.Thread(
+            target=self._serve, args=(self._inotify,), name="steelyard-watch", daemon=True
+        )
 
     @property
     def mode(self) -> str:
@@ -136,19 +139,21 @@ class WorkspaceWatch:
         return self._log.covers(entry)
 
     def close(self) -> None:
-        """Idempotent."""
+        """Idempotent. Nothing is looked at afterwards; the thread closes the kernel's queue, which takes many milliseconds."""
         if self._ended.is_set():
             return
         self._unsubscribe()
-        self._ended.set()
-        os.eventfd_write(self._wake, 1)
-        if self._thread.is_alive():
-            self._thread.join()
-        inotify, self._inotify = self._inotify, None
+        with self._queue:
+            inotify, self._inotify = self._inotify, None
         if inotify is not None:
             self.why = "the watch has ended"
-            inotify.close()
-        os.close(self._wake)
+        if self._thread.ident is None:
+            self._ended.set()
+            self._close_queue(inotify)
+            return
+        os.eventfd_write(self._wake, 1)  # first: the thread closes the descriptor once the watch has ended
+        self._ended.set()
+        self._idle.wait()
 
     def _on_event(self, event: Event) -> None:
         """In the thread that logs. What was written before a call begins or ends is not of the time after it."""
@@ -156,10 +161,21 @@ class WorkspaceWatch:
             self._take()
             self._calls.add(event)
 
-    def _serve(self) -> None:
-        inotify = self._inotify
-        if inotify is None:
-            return
+    def _close_queue(self, inotify: Inotify | None) -> None:
+        if inotify is not None:
+            inotify.close()
+        os.close(self._wake)
+
+    def _serve(self, inotify: Inotify | None) -> None:
+        try:
+            if inotify is not None:
+                self._follow(inotify)
+        finally:
+            self._idle.set()
+            self._ended.wait()  # another thread may read the queue until then
+            self._close_queue(inotify)
+
+    def _follow(self, inotify: Inotify) -> None:
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
         queued = select.poll()

@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import resource
+import select
 import shutil
 import socket
 import struct
@@ -31,7 +32,8 @@ LEAST_FILES, WANTED_FILES = 256, 4096
 _SWITCH_S = 60.0
 START_TIMEOUT_S = 310.0  # a little more than the launcher gives itself
 _RIGHTS_ROOM = socket.CMSG_SPACE(8 * 4) + socket.CMSG_SPACE(12)
-_BOOT = "import sys; sys.path[:0] = [sys.argv.pop(1)]; from steelyard.sandboxes.bubblewrap.launcher import main; main(int(sys.argv[1]), *sys.argv[2:])"
+# `_exit`: the controller waits for the end, and nothing is left to be ended in order.
+_BOOT = "import os, sys; sys.path[:0] = [sys.argv.pop(1)]; from steelyard.sandboxes.bubblewrap.launcher import main; main(int(sys.argv[1]), *sys.argv[2:]); os._exit(0)"
 
 
 class Started(NamedTuple):
@@ -177,8 +179,20 @@ class Launcher:
     def close(self) -> None:
         """End it: it kills what still runs and removes the cgroups."""
         self.let_go()
+        with contextlib.suppress(OSError):  # it was waited for before
+            _await_end(os.pidfd_open(self.pid), 10.0)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=10)
+            self._process.wait(timeout=0)
+
+
+def _await_end(pidfd: int, patience_s: float) -> None:
+    """Until the process has ended: `Popen.wait` with a time limit asks every few milliseconds."""
+    try:
+        ended = select.poll()
+        ended.register(pidfd, select.POLLIN)
+        ended.poll(int(patience_s * 1000))
+    finally:
+        os.close(pidfd)
 
 
 def receive(sock: socket.socket, size: int) -> Received:
