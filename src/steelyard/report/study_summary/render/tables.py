@@ -6,6 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, StudySummary
+from steelyard.report.study_summary.render.variation import (
+    VARIATION_COLUMNS,
+    variation_lines,
+    variation_rows,
+)
 from steelyard.report.study_summary.render.words import (
     count,
     counted,
@@ -41,6 +46,7 @@ def sections(summary: StudySummary) -> Iterator[Section]:
     yield _outcomes(summary.agents)
     yield from _undecided(summary.agents)
     yield from _pass_k(summary.agents)
+    yield from _variation(summary)
     yield from _strata(summary.agents)
     yield from _versions(summary)
     yield from _gates(summary.agents)
@@ -130,6 +136,15 @@ def _pass_k(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
             ("agent", "k", "pass@k", "pass^k", "contracts with k decided trials"),
             rows,
         )
+
+
+def _variation(summary: StudySummary) -> Iterator[Section]:
+    found = summary.repeat_variation
+    lines = variation_lines(found)
+    flaky = [one for one in found.contracts if one.has_flaky_checks]
+    if lines:
+        title = "Repeats that differ: the agent or the checks"
+        yield Section(title, VARIATION_COLUMNS if flaky else (), variation_rows(flaky[:MOST_MODES]), lines)
 
 
 def _strata(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
