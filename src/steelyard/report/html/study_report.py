@@ -171,9 +171,10 @@ def _number(estimate: Estimate, form: str = "{:.2f}") -> Markup:
         for end in (estimate.low, estimate.high)
         if end is not None
     ]
-    interval = tag("span", f"[{', '.join(ends)}]", class_="basis") if len(ends) > 1 else None
-    said = f"{estimate.method}, n={estimate.n}"
-    return tag("span", form.format(estimate.value), interval, title=said, class_="nowrap")
+    interval = f"[{', '.join(ends)}]" if len(ends) > 1 else "[no interval]"
+    basis = tag("span", f"{interval} n={estimate.n}", class_="basis")
+    said = "; ".join(filter(None, [estimate.method, estimate.why]))
+    return tag("span", form.format(estimate.value), basis, title=said, class_="nowrap")
 
 
 def _counted(counted: Counted) -> Markup:
@@ -386,7 +387,7 @@ def _spread(spread: Spread, form: str) -> Markup:
         return tag("span", "not known", class_="dim")
     ends = f" [{form.format(spread.low_quartile)}, {form.format(spread.high_quartile)}]"
     unknown = tag("span", f" {spread.unknown} not known", class_="dim") if spread.unknown else None
-    return tag("span", form.format(spread.median), ends, unknown)
+    return tag("span", form.format(spread.median), ends, f" n={spread.known}", unknown)
 
 
 def _terminations(agents: Sequence[AgentNumbers]) -> Markup:
