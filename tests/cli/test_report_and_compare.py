@@ -53,8 +53,9 @@ def results(tmp_path: Path) -> Path:
 def test_report_prints_rates_with_intervals_and_denominators(steelyard: Steelyard, results: Path) -> None:
     result = steelyard("report", results)
     assert result.code == 0, result.err
-    assert "60 trials" not in result.out
     assert "120 trials (120 runs), 30 contracts, 2 agents" in result.out
+    assert " of 60, 30 contracts" in result.out
+    assert "new: two repeats on one contract have different verdicts in" in result.out
     assert "new solves more than old" in result.out
     assert "Disclosure 4" in result.out
 

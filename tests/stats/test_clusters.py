@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steelyard.stats.cluster_interval import Z90, effective_size, smallest_upper_end
+from steelyard.stats.cluster_interval import Z90, effective_size
 from steelyard.stats.clusters import Cluster, cluster_variance, clustered
 from steelyard.stats.interval import Z95, wilson, wilson_ends
 from steelyard.stats.student_t import t_cdf, t_quantile
@@ -98,17 +98,31 @@ def test_a_rate_that_no_study_of_the_design_excludes_from_above_is_tested_on_one
     """One success in each of 5 of 40 contracts: the lower end is the one of a one-sided 95% interval, and higher than 2.5% make it."""
     made = clustered([Cluster(1, 5)] * 5 + [Cluster(0, 5)] * 35).rate
     size = effective_size([1] * 5 + [0] * 35, [5] * 40)
-    assert made.low < smallest_upper_end(40, 200) < made.high
+    assert made.low < wilson(0, 40).high <= made.high
     assert made.low == pytest.approx(wilson_ends(5 / 200, size.scaled(0.95, Z90), Z90)[0])
     assert made.low > wilson_ends(5 / 200, size.scaled(0.975, Z95))[0]
 
 
-@pytest.mark.parametrize("contracts", [20, 50, 100, 200])
-def test_no_table_with_few_successes_has_a_lower_upper_end_than_the_smallest(contracts: int) -> None:
-    smallest = smallest_upper_end(contracts, 5 * contracts)
-    for count in range(1, contracts // 2):
-        made = clustered([Cluster(1, 5)] * count + [Cluster(0, 5)] * (contracts - count)).rate
-        assert made.high >= smallest - 1e-12
+@given(st.integers(2, 60), st.integers(2, 10), st.data())
+def test_successes_exclude_no_rate_that_a_study_without_any_does_not_exclude(
+    contracts: int, repeats: int, data: st.DataObject
+) -> None:
+    counts = data.draw(st.lists(st.integers(1, repeats), max_size=contracts))
+    clusters = [Cluster(count, repeats) for count in counts]
+    none = [Cluster(0, repeats)] * contracts
+    assert clustered(none).rate.high <= clustered(clusters + none[len(clusters) :]).rate.high
+
+
+@given(st.integers(20, 60), st.integers(2, 10), st.data())
+def test_a_study_is_worth_at_least_one_trial_for_each_contract(
+    contracts: int, repeats: int, data: st.DataObject
+) -> None:
+    counts = data.draw(st.lists(st.integers(0, repeats), min_size=contracts, max_size=contracts))
+    made = clustered([Cluster(count, repeats) for count in counts]).rate
+    assert made.rate is not None
+    low, high = wilson_ends(made.rate, contracts)
+    assert low - 1e-12 <= made.low
+    assert made.high <= high + 1e-12
 
 
 @pytest.mark.parametrize("contracts", [4, 19, 20, 60])

@@ -7,13 +7,9 @@ from collections.abc import Sequence
 
 from scipy import special
 
-from steelyard.stats.cluster_interval import MOST_WORTH, MOST_WORTH_EVEN, size_of_variance
+from steelyard.stats.cluster_interval import MOST_WORTH, MOST_WORTH_EVEN, least_worth, size_of_variance
 from steelyard.stats.estimate import Estimate, check_level, count_missing, unknown
 from steelyard.stats.interval import wilson_ends
-
-MOST_WORTH_OF_SEVERAL = (
-    1.5  # where a value takes several trials, an effective sample is at most so many times trials / k
-)
 
 
 def bounded_mean(
@@ -25,9 +21,8 @@ def bounded_mean(
 
     This is the survey interval of Korn and Graubard (1998) with Wilson's shape; degrees of t and size as in
     `cluster_interval`. `k` is the number of trials that one value takes: `trials` have trials / k disjoint sets of k, and
-    values near 0 or 1 look more alike than they are, so the effective number is at most 1.5 times that, or twice where
-    contributions are even. Where all contracts agree on 0 or on 1, each contract counts as one trial; where they agree on a
-    value between, all `trials` count.
+    values near 0 or 1 look more alike than they are, so the effective number is at most 1.5 times that. Where all contracts
+    agree on 0 or on 1, each contract counts as one trial; where they agree on a value between, all `trials` count.
     """
     method = f"{name}: Wilson at the effective sample size, contracts as clusters"
     contracts = len(values)
@@ -54,7 +49,7 @@ def _effective(values: Sequence[float], mean: float, sets: float, level: float, 
     if second <= 1e-24:
         return sets * k * (z / float(special.stdtrit(contracts - 1, tail))) ** 2
     kurtosis = math.fsum(one**2 for one in squares) / contracts / second**2
-    uneven = MOST_WORTH if k == 1 else MOST_WORTH_OF_SEVERAL
-    most = MOST_WORTH_EVEN * sets, uneven * sets
+    most = MOST_WORTH_EVEN * sets, (MOST_WORTH if k == 1 else MOST_WORTH_EVEN) * sets
     size = size_of_variance(mean, second / contracts, kurtosis, contracts, most)
-    return size.trials * (z / float(special.stdtrit(size.degrees, tail))) ** 2
+    scaled = size.trials * (z / float(special.stdtrit(size.degrees, tail))) ** 2
+    return max(least_worth([1.0] * contracts), scaled)

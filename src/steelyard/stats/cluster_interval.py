@@ -4,21 +4,23 @@
     n_eff = p * (1 - p) / V * (z / t)^2                      effective number of trials
     ends  = Wilson's at n_eff trials
 
-The survey interval of Korn and Graubard (1998) with Wilson's shape, and three choices that simulation supports:
+The survey interval of Korn and Graubard (1998) with Wilson's shape, and these rules:
 
+no success     V is 0 and says nothing, so each contract counts as one trial: the upper end is z^2 / (m + z^2)
+upper end      is never below that one: successes exclude no rate that a study without any success does not exclude
+one side       rates up to there are never missed from above, so the lower end has all of their 5%
 degrees of t   follow from the kurtosis of the contracts' contributions to V (Satterthwaite 1946): few where few contracts
                have the successes
-size           contracts that look more alike than chance makes them are worth little more than their trials
-one side       a rate that no study of this design excludes from above is missed on one side only; that side has all of 5%
+size           contracts that look more alike than chance makes them are worth little more than their trials. A contract is worth
+               one trial or more, because shares of mean p vary by at most p (1 - p); not so where one side has all of 5%
 
-With fewer than `FEW` contracts V has the factor m / (m - 1), the degrees are at most m - 1, and both sides have 2.5%: the
-interval is rather too wide than too narrow. Where all trials agree, V is 0 and says nothing: then each contract counts as
-one trial. docs/statistics.md has the coverage.
+Successes and failures are treated alike. With fewer than `FEW` contracts V has the factor m / (m - 1), the degrees are at most
+m - 1, both sides have 2.5%, and a contract may be worth less than a trial: the interval is rather too wide than too narrow.
+docs/statistics.md has the coverage.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -31,7 +33,7 @@ Z90 = 1.6448536269514722
 TWO_SIDED, ONE_SIDED = 0.975, 0.95
 MOST_DEGREES = 400.0  # the normal distribution, for all that matters here
 KURTOSIS_WEIGHT = 0.9  # of the degrees by kurtosis; the rest is that of m - 1
-MOST_WORTH_EVEN, MOST_WORTH = 2.0, 1.05  # an effective sample is at most so many times the trials
+MOST_WORTH_EVEN, MOST_WORTH = 1.5, 1.05  # an effective sample is at most so many times the trials
 
 
 class EffectiveSize(NamedTuple):
@@ -51,14 +53,15 @@ def interval_ends(successes: Sequence[int], trials: Sequence[int]) -> tuple[floa
         low, high = interval_ends([n - y for y, n in zip(successes, trials, strict=True)], trials)
         return 1 - high, 1 - low
     contracts = len(trials)
+    _, least_high = wilson_ends(0.0, contracts)
     if won == 0:
-        return wilson_ends(0.0, contracts)
+        return 0.0, least_high
     rate, size = won / total, effective_size(successes, trials)
-    low, high = wilson_ends(rate, size.scaled(TWO_SIDED, Z95))
+    low, high = wilson_ends(rate, max(least_worth(trials), size.scaled(TWO_SIDED, Z95)))
     if contracts >= FEW:
         one_sided, _ = wilson_ends(rate, size.scaled(ONE_SIDED, Z90), Z90)
-        low = max(low, min(one_sided, smallest_upper_end(contracts, total)))
-    return low, high
+        low = max(low, min(one_sided, least_high))
+    return low, max(high, least_high)
 
 
 def effective_size(successes: Sequence[int], trials: Sequence[int]) -> EffectiveSize:
@@ -70,15 +73,15 @@ def effective_size(successes: Sequence[int], trials: Sequence[int]) -> Effective
     if second == 0:
         return EffectiveSize(float(total), contracts - 1.0)
     kurtosis = math.fsum(one**2 for one in squares) / contracts / second**2
-    return _size(rate, contracts, total, second, kurtosis)
+    most = MOST_WORTH_EVEN * total, MOST_WORTH * total
+    return size_of_variance(rate, contracts * second / total**2, kurtosis, contracts, most)
 
 
-def _size(rate: float, contracts: int, trials: int, second: float, kurtosis: float) -> EffectiveSize:
-    """`second` is the mean square of contracts' deviations y_i - p * n_i."""
-    variance = contracts * second / trials**2
-    return size_of_variance(
-        rate, variance, kurtosis, contracts, (MOST_WORTH_EVEN * trials, MOST_WORTH * trials)
-    )
+def least_worth(trials: Sequence[float]) -> float:
+    """Of `FEW` contracts or more: one trial for each, if all have the same weight (Kish 1965, effective number of clusters)."""
+    if len(trials) < FEW:
+        return 0.0
+    return sum(trials) ** 2 / math.fsum(n * n for n in trials)
 
 
 def size_of_variance(
@@ -100,22 +103,3 @@ def degrees_of(kurtosis: float, contracts: int) -> float:
     if excess <= 0:
         return most
     return min(most, max(min(2.0, contracts - 1.0), 2 * contracts / excess))
-
-
-@functools.lru_cache(maxsize=1024)
-def smallest_upper_end(contracts: int, trials: int) -> float:
-    """The lowest upper end that a study of this design can have: successes are few and in contracts of their own.
-
-    More successes first add degrees of freedom, which lowers the end, and then raise the rate.
-    """
-    _, smallest = wilson_ends(0.0, contracts)
-    previous = math.inf
-    for count in range(1, contracts // 2 + 1):
-        share, rate = count / contracts, count / trials
-        second = share * (1 - share)
-        size = _size(rate, contracts, trials, second, 1 / second - 3)
-        _, end = wilson_ends(rate, size.scaled(TWO_SIDED, Z95))
-        if end > previous:
-            break
-        smallest, previous = min(smallest, end), end
-    return smallest

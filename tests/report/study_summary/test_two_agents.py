@@ -15,7 +15,7 @@ from steelyard.report.study_summary import summarise_study
 from steelyard.report.study_summary.read_results import ResultSet, plan_of
 from steelyard.report.study_summary.render.comparison import equivalence_words, which_decides
 from steelyard.report.study_summary.run_context import RunContext
-from steelyard.report.study_summary.two_agents import compare_named, equivalent_within, gate_of
+from steelyard.report.study_summary.two_agents import compare_named, compare_sets, equivalent_within, gate_of
 from steelyard.stats.design.sequential import LookRule
 from steelyard.study.protocol.folder import StudyFolder
 
@@ -119,10 +119,24 @@ def test_a_check_that_would_conclude_otherwise_is_named() -> None:
     )
 
 
-def test_a_gate_without_variation_names_the_end_of_the_interval() -> None:
-    same = [line("pass", agent, f"c{number}") for number in range(8) for agent in ("one", "two")]
-    gate = gate_of(compared(*same), 0.05)
-    assert (gate.failed, "not excluded: the interval begins at -37 points" in gate.why) == (True, True), gate
+@pytest.mark.parametrize(("contracts", "failed"), [(8, True), (28, True), (29, False)])
+def test_a_gate_without_variation_needs_so_many_contracts_that_a_loss_would_show(
+    contracts: int, *, failed: bool
+) -> None:
+    """0.9^29 is below 5%, 0.9^28 is not."""
+    same = [line("pass", agent, f"c{number}") for number in range(contracts) for agent in ("one", "two")]
+    gate = gate_of(compared(*same), 0.1)
+    assert gate.failed is failed, gate
+
+
+def test_the_gate_of_one_contract_names_the_end_of_the_interval() -> None:
+    gate = gate_of(compared(line("pass", "one"), line("pass", "two")), 0.05)
+    assert (gate.failed, "not excluded: the interval begins at -100 points" in gate.why) == (True, True), gate
+
+
+def test_a_file_without_results_is_refused_in_words() -> None:
+    with pytest.raises(OperatorFault, match="no result to compare"):
+        compare_sets(results(), results(line("pass")), agent=None, anyway=False)
 
 
 def test_a_study_that_is_held_or_partial_has_not_ended(tmp_path: Path) -> None:

@@ -156,6 +156,18 @@ def test_a_margin_at_the_end_of_an_interval_has_the_p_value_of_its_level(seed: i
             assert equivalence(pairs, high).p == pytest.approx((1 - level) / 2, abs=1e-9)
 
 
+@pytest.mark.parametrize("wins", [(1, 1), (0, 2), (2, 1), (2, 0)])
+def test_a_margin_is_tested_where_all_contracts_differ_alike(wins: tuple[int, int]) -> None:
+    """30 contracts without any difference exclude a loss of 10 points: p = 0.9^30."""
+    pairs = [Pair(Cluster(wins[0], 2), Cluster(wins[1], 2))] * 30
+    low, high = paired_difference(pairs, 0.9).interval
+    if low < 0:
+        assert non_inferiority(pairs, -low).p == pytest.approx(0.05 if wins != (2, 0) else 1.0, abs=1e-9)
+    if wins == (1, 1):
+        assert non_inferiority(pairs, 0.1).p == pytest.approx(0.9**30, abs=1e-12)
+        assert equivalence(pairs, high).p == pytest.approx(0.05, abs=1e-9)
+
+
 @pytest.mark.parametrize("margin", [0, -1, float("nan")])
 def test_a_margin_that_is_none_is_refused(margin: float) -> None:
     with pytest.raises(ValueError, match="margin is above 0"):

@@ -19,7 +19,7 @@ from steelyard.errors import OperatorFault
 from steelyard.report.study_summary.counterfactual import CAPS, MEASURED, Counterfactual, Rescoring, rescore
 from steelyard.report.study_summary.render.tables import Section
 from steelyard.report.study_summary.render.terminal import print_section
-from steelyard.report.study_summary.render.words import rate
+from steelyard.report.study_summary.render.words import rate_of
 
 HELP = "what the results would be under other caps or weights: counterfactual, never mixed with results"
 MOST_SHOWN = 20
@@ -100,13 +100,13 @@ def _print(found: Counterfactual) -> None:
     for line in _rules(found.rules):
         out.print(Text(line))
     rows = tuple(
-        (one.agent, rate(one.primary), rate(one.counterfactual), f"{one.undecided} of {one.trials}")
+        (one.agent, rate_of(one.primary), rate_of(one.counterfactual), f"{one.undecided} of {one.trials}")
         for one in found.agents
     )
     columns = ("agent", "result", "counterfactual", "not known")
     print_section(out, Section("Success", columns, rows))
     qualities = tuple(
-        (one.agent, rate(one.quality), rate(one.counterfactual_quality))
+        (one.agent, rate_of(one.quality), rate_of(one.counterfactual_quality))
         for one in found.agents
         if one.quality is not None and one.counterfactual_quality is not None
     )

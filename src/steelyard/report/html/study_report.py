@@ -39,6 +39,11 @@ from steelyard.report.study_summary.model import (
     Spread,
     StudySummary,
 )
+from steelyard.report.study_summary.render.variation import (
+    VARIATION_COLUMNS,
+    variation_lines,
+    variation_rows,
+)
 from steelyard.stats.estimate import Estimate
 
 MOST_ROWS, MOST_FLIPS, MOST_RUNS = 500, 50, 50_000
@@ -101,6 +106,7 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
             _economics(summary.agents),
             id_="economics",
         ),
+        _variation(summary),
         _card(
             "Failure modes",
             mode_map(summary.agents) or tag("p", "No trial has a failure mode."),
@@ -165,9 +171,10 @@ def _number(estimate: Estimate, form: str = "{:.2f}") -> Markup:
         for end in (estimate.low, estimate.high)
         if end is not None
     ]
-    interval = tag("span", f"[{', '.join(ends)}]", class_="basis") if len(ends) > 1 else None
-    said = f"{estimate.method}, n={estimate.n}"
-    return tag("span", form.format(estimate.value), interval, title=said, class_="nowrap")
+    interval = f"[{', '.join(ends)}]" if len(ends) > 1 else "[no interval]"
+    basis = tag("span", f"{interval} n={estimate.n}", class_="basis")
+    said = "; ".join(filter(None, [estimate.method, estimate.why]))
+    return tag("span", form.format(estimate.value), basis, title=said, class_="nowrap")
 
 
 def _counted(counted: Counted) -> Markup:
@@ -317,14 +324,15 @@ def comparison_details(one: AgentComparison, link: LinkRun) -> Markup | None:
 
 
 def _points_words(estimate: Estimate) -> str:
-    return "not known" if estimate.value is None else f"{100 * estimate.value:+.0f}"
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return "not known"
+    return f"{100 * estimate.value:+.0f} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
 
 
 def _points(estimate: Estimate) -> Markup:
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return tag("span", "not known", title=estimate.why or None, class_="dim")
-    words = f"{100 * estimate.value:+.0f} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
-    return tag("span", words, title=f"{estimate.method}, n={estimate.n}")
+    return tag("span", _points_words(estimate), title=f"{estimate.method}, n={estimate.n}")
 
 
 def _p(value: float | None) -> str:
@@ -354,12 +362,32 @@ def _economics(agents: Sequence[AgentNumbers]) -> Markup:
     return _table(columns, rows, "Medians with quartiles; values that are not known are left out and counted")
 
 
+def _variation(summary: StudySummary) -> Markup | None:
+    """Why repeats differ: the agent varies, or a check gives the same work different results."""
+    lines = variation_lines(summary.repeat_variation)
+    if not lines:
+        return None
+    rows = [[_cut(cell) for cell in row] for row in variation_rows(summary.repeat_variation.contracts)]
+    return _card(
+        "Repeats that differ: the agent or the checks",
+        tag("ul", [tag("li", f"{line}.") for line in lines], class_="plain story"),
+        tag(
+            "details",
+            tag("summary", f"{_amount(len(rows), 'contract')} with different results"),
+            _table(VARIATION_COLUMNS, rows, "Contracts on which repeats differ, flaky checks first"),
+        )
+        if rows
+        else None,
+        id_="variation",
+    )
+
+
 def _spread(spread: Spread, form: str) -> Markup:
     if spread.median is None or spread.low_quartile is None or spread.high_quartile is None:
         return tag("span", "not known", class_="dim")
     ends = f" [{form.format(spread.low_quartile)}, {form.format(spread.high_quartile)}]"
     unknown = tag("span", f" {spread.unknown} not known", class_="dim") if spread.unknown else None
-    return tag("span", form.format(spread.median), ends, unknown)
+    return tag("span", form.format(spread.median), ends, f" n={spread.known}", unknown)
 
 
 def _terminations(agents: Sequence[AgentNumbers]) -> Markup:

@@ -6,12 +6,13 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import Bounds
 
 SCHEMA = "steelyard.study_summary/1"
+Cause = Literal["agent", "open", "not measured", "none seen"]  # of repeats that differ
 
 
 def to_json(value: Any) -> Any:  # noqa: PLR0911  # one for each kind of value
@@ -283,6 +284,50 @@ class PowerCurve:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentVariation:
+    """The share of pairs of an agent's repeats on one contract that have different verdicts."""
+
+    agent: str
+    share: Estimate
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedStability:
+    """Contracts whose checks gave the same each time when `certify` ran on this machine, and those that did not."""
+
+    stable: int
+    unstable: tuple[str, ...]
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContractVariation:
+    """A contract on which repeats differ; `agents` has (successes, decided trials) of those with both verdicts."""
+
+    contract: str
+    digest: str
+    agents: Mapping[str, tuple[int, int]]
+    check_pairs: int  # of runs with the same work
+    check_pairs_different: int
+    certified_stable: bool | None  # None: not certified on this machine
+
+    @property
+    def has_flaky_checks(self) -> bool:
+        return self.check_pairs_different > 0 or self.certified_stable is False
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatVariation:
+    """Why repeats differ: the agent varies, or a check gives the same work different results."""
+
+    agents: tuple[AgentVariation, ...]
+    checks: Estimate  # the share of pairs of runs with the same work that checks decide differently
+    certified: CertifiedStability
+    contracts: tuple[ContractVariation, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StudySummary:
     source: str
     study: Mapping[str, Any] | None  # digest, name; None outside a study
@@ -300,6 +345,7 @@ class StudySummary:
     notes: tuple[str, ...]
     versions: Mapping[str, tuple[str, ...]]  # contracts with more than one version
     run_ids: tuple[str, ...]
+    repeat_variation: RepeatVariation
     burn: tuple[Burn, ...] = ()
     power: tuple[PowerCurve, ...] = ()
     version_rates: tuple[VersionRate, ...] = ()

@@ -14,7 +14,16 @@ from typing import Any
 import orjson
 
 from steelyard.errors import OperatorFault
-from steelyard.evidence.folder.folder import ANNOTATIONS_HEAD, GRADINGS, MANIFEST, REPORT, RunFolder
+from steelyard.evidence.folder.folder import (
+    ANNOTATIONS_HEAD,
+    CHANGE,
+    FINAL_RESPONSE,
+    GRADINGS,
+    MANIFEST,
+    REPORT,
+    RunFolder,
+)
+from steelyard.evidence.folder.seal import Break, read_seal
 from steelyard.review.record import list_annotations
 from steelyard.review.status import review_status
 
@@ -44,6 +53,8 @@ class RunContext:
     human_minutes: float | None = None
     cost_method: str | None = None
     pass_threshold: float | None = None
+    change: str | None = None  # digest, of the seal
+    answer: str | None = None  # digest of the final response
 
 
 def read_context(folder: str | None) -> RunContext | None:
@@ -60,7 +71,14 @@ def read_context(folder: str | None) -> RunContext | None:
     except _DAMAGED:
         report = {}
     people, minutes = _review(run)
-    return replace(context_of(manifest, report, people, minutes), pass_threshold=_threshold(run))
+    sealed = read_seal(run)
+    files = {} if isinstance(sealed, Break) else _object(sealed["files"])
+    return replace(
+        context_of(manifest, report, people, minutes),
+        pass_threshold=_threshold(run),
+        change=_text(files.get(CHANGE)),
+        answer=_text(files.get(FINAL_RESPONSE)),
+    )
 
 
 def _threshold(run: RunFolder) -> float | None:

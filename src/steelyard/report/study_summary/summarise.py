@@ -17,6 +17,7 @@ from steelyard.report.study_summary.model import StudySummary, VersionRate
 from steelyard.report.study_summary.projections import burn_of, power_of
 from steelyard.report.study_summary.quality import order_note
 from steelyard.report.study_summary.read_results import ResultSet
+from steelyard.report.study_summary.repeat_variation import variation_of
 from steelyard.report.study_summary.trial_record import (
     BASELINES,
     TrialRecord,
@@ -77,6 +78,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
         notes=(*_notes(results, trials, len(compared)), *filter(None, [order_note(compared)])),
         versions=_versions(records),
         run_ids=tuple(one.run for one in records if one.run),
+        repeat_variation=variation_of(records),
         burn=burn_of(records),
         power=power_of(numbers, comparisons),
         version_rates=_version_rates(records),

@@ -53,6 +53,9 @@ class TrialRecord:
     quality_dimensions: Mapping[str, tuple[float, float | None]] = field(
         default_factory=dict
     )  # weight and score, where it is known
+    work: str | None = (
+        None  # digest of what was graded: the change, or the answer where there is no workspace
+    )
 
     @property
     def is_decided(self) -> bool:
@@ -131,7 +134,14 @@ def record_of(line: Line, context: RunContext | None) -> TrialRecord:
         judge=_models(line),
         reason=str(line.get("reason") or ""),
         quality_dimensions=_dimensions(line),
+        work=_work(line, context),
     )
+
+
+def _work(line: Line, context: RunContext | None) -> str | None:
+    if context is None:
+        return None
+    return context.answer if line.get("workspace") == "none" else context.change
 
 
 def _dimensions(line: Line) -> dict[str, tuple[float, float | None]]:

@@ -99,7 +99,9 @@ def _one_agent(results: ResultSet, agent: str | None) -> str:
         return agent
     if len(names) == 1 and agent is None:
         return names[0]
-    listed = ", ".join(names) or "none"
+    if not names:
+        raise OperatorFault(f"{results.source} has no result to compare")
+    listed = ", ".join(names)
     raise OperatorFault(
         f"{results.source} has results of {len(names)} agents ({listed}): choose one with --agent NAME"
     )
@@ -195,7 +197,7 @@ def gate_of(results: TwoAgents, margin: float | None) -> Gate:
     test = non_inferiority(results.pairs, margin)
     shown = f"a loss of {100 * margin:g} points or more"
     if test.p is None:
-        # Without variation the interval itself decides.
+        # One contract has no test: the interval itself decides.
         low = comparison.difference.low
         held = low is not None and low > -margin
         reached = (

@@ -43,7 +43,7 @@ def non_inferiority(pairs: Sequence[Pair], margin: float) -> MarginTest:
     return MarginTest("not worse", margin, above, method, len(pairs), "" if above is not None else _TOO_FEW)
 
 
-_TOO_FEW = "a test over contracts needs at least 2 shared contracts whose differences vary"
+_TOO_FEW = "a test over contracts needs at least 2 shared contracts"
 
 
 def _one_sided(pairs: Sequence[Pair], margin: float) -> tuple[float | None, float | None]:
@@ -57,5 +57,15 @@ def _one_sided(pairs: Sequence[Pair], margin: float) -> tuple[float | None, floa
     mean = math.fsum(differences) / contracts
     squares = math.fsum((one - mean) ** 2 for one in differences)
     if squares <= 1e-24:
-        return None, None
+        return _without_variation(mean, margin, contracts), _without_variation(-mean, margin, contracts)
     return chance_above(differences, -margin), 1 - chance_above(differences, margin)
+
+
+def _without_variation(difference: float, margin: float, contracts: int) -> float:
+    """The chance that no contract differs although so many do that the mean is -margin, as in `paired_difference`.
+
+    p = (1 - s)^m,  D - s (D + 1) = -margin
+    """
+    if difference <= -margin:
+        return 1.0
+    return (1 - min(1.0, (difference + margin) / (difference + 1))) ** contracts

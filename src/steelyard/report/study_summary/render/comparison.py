@@ -17,6 +17,7 @@ from steelyard.report.study_summary.render.words import p_value
 from steelyard.report.study_summary.sentence import points
 from steelyard.report.study_summary.two_agents import TwoAgents
 from steelyard.stats.compare.equivalence import MarginTest
+from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import conclusion
 
 ANYWAY = "NOT COMPARABLE, compared anyway: these conditions differ"
@@ -68,7 +69,7 @@ def sections(one: AgentComparison) -> Iterator[Section]:
         more.append(("McNemar, one trial each", p_value(one.mcnemar_p)))
     if one.log_rank_p is not None:
         more.append(("time to success, log-rank", p_value(one.log_rank_p)))
-    more.append(("difference, bootstrap, a check", points(one.bootstrap)))
+    more.append(("difference, bootstrap, a check", points(one.bootstrap) + _why(one.bootstrap)))
     if one.undecided:
         more.append(("if undecided trials count against it", points(one.worst)))
         more.append(("if undecided trials count for it", points(one.best)))
@@ -78,6 +79,10 @@ def sections(one: AgentComparison) -> Iterator[Section]:
     for name, missing in ((one.first, one.only_first), (one.second, one.only_second)):
         if missing:
             yield Section(f"Only {name} has decided trials on", lines=(", ".join(missing),))
+
+
+def _why(estimate: Estimate) -> str:
+    return f" ({estimate.why})" if estimate.value is None and estimate.why else ""
 
 
 def which_decides(one: AgentComparison) -> str:

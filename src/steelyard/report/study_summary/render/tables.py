@@ -6,6 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, StudySummary
+from steelyard.report.study_summary.render.variation import (
+    VARIATION_COLUMNS,
+    variation_lines,
+    variation_rows,
+)
 from steelyard.report.study_summary.render.words import (
     count,
     counted,
@@ -17,7 +22,9 @@ from steelyard.report.study_summary.render.words import (
     p_value,
     percent,
     rate,
+    rate_of,
     time_estimate,
+    with_n,
 )
 from steelyard.report.terminal import seconds
 
@@ -41,6 +48,7 @@ def sections(summary: StudySummary) -> Iterator[Section]:
     yield _outcomes(summary.agents)
     yield from _undecided(summary.agents)
     yield from _pass_k(summary.agents)
+    yield from _variation(summary)
     yield from _strata(summary.agents)
     yield from _versions(summary)
     yield from _gates(summary.agents)
@@ -132,11 +140,26 @@ def _pass_k(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
         )
 
 
+def _variation(summary: StudySummary) -> Iterator[Section]:
+    found = summary.repeat_variation
+    lines = variation_lines(found)
+    flaky = [one for one in found.contracts if one.has_flaky_checks]
+    if lines:
+        title = "Repeats that differ: the agent or the checks"
+        yield Section(title, VARIATION_COLUMNS if flaky else (), variation_rows(flaky[:MOST_MODES]), lines)
+
+
 def _strata(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     if max(len(one.strata) for one in agents) < 2:
         return
     rows = tuple(
-        (stratum.name, one.agent, str(stratum.contracts), rate(stratum.success), mean_money(stratum.cost_usd))
+        (
+            stratum.name,
+            one.agent,
+            str(stratum.contracts),
+            rate_of(stratum.success),
+            mean_money(stratum.cost_usd),
+        )
         for one in agents
         for stratum in one.strata
     )
@@ -146,8 +169,7 @@ def _strata(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
 
 def _versions(summary: StudySummary) -> Iterator[Section]:
     rows = tuple(
-        (one.contract, one.version, one.agent, f"{rate(one.success)} of {one.success.n} trials")
-        for one in summary.version_rates
+        (one.contract, one.version, one.agent, rate_of(one.success)) for one in summary.version_rates
     )
     if rows:
         title = (
@@ -163,7 +185,7 @@ def _gates(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     rows = []
     for one in agents:
         found = {gate.name: counted(gate) for gate in one.gates}
-        quality = f"{rate(one.quality)} of {one.quality.n} trials" if one.quality.is_known else "-"
+        quality = rate_of(one.quality) if one.quality.is_known else "-"
         rows.append((one.agent, *(found.get(name, "-") for name in names), quality))
     title = "Gates passed (of scorable trials), and quality over trials that pass all gates"
     yield Section(title, ("agent", *names, "quality"), tuple(rows))
@@ -176,10 +198,10 @@ def _weights(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     rows = []
     for one in agents:
         found = {
-            each.dimension: rate(each.quality) for each in one.weight_sensitivity if each.quality.is_known
+            each.dimension: rate_of(each.quality) for each in one.weight_sensitivity if each.quality.is_known
         }
         if found:
-            rows.append((one.agent, rate(one.quality), *(found.get(name, "-") for name in names)))
+            rows.append((one.agent, rate_of(one.quality), *(found.get(name, "-") for name in names)))
     title = "Quality by its weights: those of the contracts, and all weight on one dimension"
     yield Section(title, ("agent", "as published", *names), tuple(rows))
 
@@ -211,7 +233,7 @@ def _cost(agents: Sequence[AgentNumbers]) -> Section:
             one.agent,
             mean_money(one.economics.cost_usd),
             mean_count(one.economics.tokens),
-            money(one.economics.cost_per_success),
+            with_n(money(one.economics.cost_per_success), one.economics.cost_per_success),
         )
         for one in agents
     )
@@ -224,8 +246,8 @@ def _time(agents: Sequence[AgentNumbers]) -> Section:
             one.agent,
             mean_time(one.economics.wall_s_success),
             mean_time(one.economics.wall_s_failure),
-            time_estimate(one.time_to_success.median),
-            time_estimate(one.time_to_success.restricted_mean),
+            with_n(time_estimate(one.time_to_success.median), one.time_to_success.median),
+            with_n(time_estimate(one.time_to_success.restricted_mean), one.time_to_success.restricted_mean),
         )
         for one in agents
     )
@@ -271,7 +293,8 @@ def disclosures(summary: StudySummary) -> Iterator[Section]:
     """The four minimum disclosures."""
     disclosed = summary.disclosures
     rows = tuple(
-        (one.mode, rate(one.false_positive), rate(one.false_negative)) for one in disclosed.label_errors
+        (one.mode, rate_of(one.false_positive, "label"), rate_of(one.false_negative, "label"))
+        for one in disclosed.label_errors
     )
     columns = ("failure mode", "correct work rejected", "defects accepted") if rows else ()
     why = (disclosed.label_errors_why,) if disclosed.label_errors_why else ()

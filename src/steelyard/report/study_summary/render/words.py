@@ -26,6 +26,11 @@ def rate(estimate: Estimate) -> str:
     return f"{percent(estimate.value)} [{percent(estimate.low)}, {percent(estimate.high)}]"
 
 
+def rate_of(estimate: Estimate, noun: str = "trial") -> str:
+    """`62% [48%, 74%] of 40 trials`."""
+    return f"{rate(estimate)} of {count(estimate.n, noun)}" if estimate.value is not None else rate(estimate)
+
+
 def count(number: int, noun: str) -> str:
     """`1 contract`, `12 contracts`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
@@ -53,13 +58,19 @@ def money(estimate: Estimate) -> str:
     return f"{dollars(estimate.value)} [{dollars(estimate.low)}, {dollars(estimate.high)}]"
 
 
+def with_n(words: str, estimate: Estimate) -> str:
+    """`$0.42 [$0.30, $0.71], n=40`."""
+    return f"{words}, n={estimate.n}" if estimate.value is not None and estimate.n else words
+
+
 def mean_money(spread: Spread) -> str:
-    return money(spread.mean) + _unknown(spread)
+    """`$0.42 [$0.30, $0.71], n=38, 2 unknown`."""
+    return money(spread.mean) + _known(spread)
 
 
 def mean_time(spread: Spread) -> str:
-    """`12s [10s, 15s], 2 unknown`: the mean over contracts."""
-    return time_estimate(spread.mean) + _unknown(spread)
+    """`12s [10s, 15s], n=38, 2 unknown`: the mean over contracts."""
+    return time_estimate(spread.mean) + _known(spread)
 
 
 def mean_count(spread: Spread) -> str:
@@ -67,11 +78,12 @@ def mean_count(spread: Spread) -> str:
     if mean.value is None:
         return "unknown"
     ends = "no interval" if mean.low is None or mean.high is None else f"{mean.low:,.0f}, {mean.high:,.0f}"
-    return f"{mean.value:,.0f} [{ends}]{_unknown(spread)}"
+    return f"{mean.value:,.0f} [{ends}]{_known(spread)}"
 
 
-def _unknown(spread: Spread) -> str:
-    return f", {spread.unknown} unknown" if spread.unknown else ""
+def _known(spread: Spread) -> str:
+    known = f", n={spread.known}" if spread.mean.value is not None else ""
+    return known + (f", {spread.unknown} unknown" if spread.unknown else "")
 
 
 def time_estimate(estimate: Estimate) -> str:
