@@ -6,6 +6,7 @@ a run that nobody could decide would leave the success rate.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,23 @@ LATE = f"[ -e /logs/verifier/reward.json ] || {WRITES}"
 FORGE = "mkdir -p /logs/verifier && echo '{\"reward\": 1.0}' > /logs/verifier/reward.json"
 
 
-@pytest.fixture(params=["bubblewrap", "docker"])
+# The script and what reads its reward are commands in the sandbox, the same in each kind. In containers the tests try honest work
+# and the attacks that meet another sandbox, another process or another mount; CONTAINERS=all tries every one.
+IN_CONTAINERS = {
+    "test_a_reward_written_before_the_verifier_started",
+    "test_a_daemon_that_writes_after_the_verifier",
+    "test_the_logs_folder_removed",
+    "test_an_honest_verifier_whose_program_chooses_the_name_of_the_reward_passes",
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "where" in metafunc.fixturenames:
+        in_both = os.environ.get("CONTAINERS") == "all" or metafunc.function.__name__ in IN_CONTAINERS
+        metafunc.parametrize("where", ["bubblewrap", "docker"] if in_both else ["bubblewrap"], indirect=True)
+
+
+@pytest.fixture
 def where(request: pytest.FixtureRequest) -> dict[str, Any]:
     return in_docker() if request.param == "docker" else {}
 
