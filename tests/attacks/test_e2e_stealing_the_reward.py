@@ -15,7 +15,7 @@ from containers import in_docker
 
 from authoring import Author, Steelyard
 
-SMALL = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
+SMALL = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 24, "processes": 64}
 VERIFIER = '[ "$(sh add.sh 2 3)" = 5 ] && reward=1.0 || reward=0.0\n'
 WRITES = 'echo "{\\"reward\\": $reward}" > /logs/verifier/reward.json\n'
 LATE = f"[ -e /logs/verifier/reward.json ] || {WRITES}"
@@ -81,7 +81,7 @@ def test_something_else_in_the_place_of_the_reward(plant: str, rewarded: Callabl
 def test_a_reward_of_a_gigabyte(rewarded: Callable[..., Any]) -> None:
     """The tested script makes the reward so large that reading it would hurt."""
     line = rewarded(
-        "echo 'head -c 50000000 /dev/zero > /logs/verifier/reward.json; echo 0' > add.sh\n", VERIFIER + LATE
+        "echo 'head -c 20000000 /dev/zero > /logs/verifier/reward.json; echo 0' > add.sh\n", VERIFIER + LATE
     )
     assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
 
