@@ -46,20 +46,9 @@ _SPLIT_IN_CONTAINERS = frozenset({"B44", "B52", "N01", "K01"})
 # CASES=all tries them all with a split, and `make attacks` does.
 _IN_SPLIT = frozenset(
     {
-        *(
-            "B01",
-            "B02",
-            "B03",
-            "B05",
-            "B06",
-            "B07",
-            "B20",
-            "B27",
-            "B33",
-        ),  # ends, forks and patches its own process
+        *("B02", "B03", "B05", "B06", "B20", "B33"),  # ends, forks and patches its own process
         *(
             "B12",
-            "B14",
             "B15",
             "B29",
             "B45",
@@ -79,14 +68,14 @@ _IN_SPLIT = frozenset(
             "B44",
         ),  # other processes of the sandbox, and its descriptors
         *("B46", "B48", "B49", "B50", "B51", "B52", "B53", "B65"),  # limits, files between two runs, sockets
-        *("N01", "N03", "N05", "N07", "N10", "N13", "N15", "N16", "N18", "N19", "N20", "N22", "N23", "N25"),
+        *("N01", "N03", "N05", "N10", "N13", "N15", "N19", "N23", "N25"),
         *("X01", "X02", "X03", "X04"),
     }
 )
 _NOT_IN_SPLIT = frozenset(
     {
-        *("K02", "K03", "K04", "K05", "K06", "K07", "K08", "K13", "K14", "K21", "K22", "K23", "K24", "K25"),
-        *("K26", "K27", "K28", "K29", "K30", "K31"),
+        *("K02", "K03", "K04", "K05", "K06", "K07", "K08", "K13", "K14", "K16", "K17", "K21", "K22", "K23"),
+        *("K24", "K25", "K26", "K27", "K28", "K29", "K30", "K31", "K33", "K42"),
     }
 )
 
