@@ -2,9 +2,9 @@
 
 A module that says `SANDBOXES = ["bubblewrap", "docker"]` has its tests that ask for `kind`, or for a bench, run in each;
 the second is skipped where no engine answers. In containers one case of each such test is run, of modules about runners
-one case of their first four tests, and no agent of a module of `tests/attacks/e2e_stage.py`: what differs between cases is
-decided by code that is the same for every sandbox.
-`pytest.mark.every_case_in_containers` is for modules about the sandbox itself; CONTAINERS=all is for all of them.
+one case of their first four tests, and no agent of a module of `tests/attacks/e2e_stage.py` without a mark: what differs between
+cases is decided by code that is the same for every sandbox.
+`pytest.mark.every_case_in_containers` is for modules and tests about the sandbox itself; CONTAINERS=all is for all of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from authoring import Author, CliResult, Steelyard
 from command_line import run_command
 from offline_pytest import SHARED, home_with_pytest
 from python_bench import PythonBench
-from workers import once, shared
+from workers import compile_tests, once, shared
 
 # Each test process admits its own sandboxes: it does not wait for those of other processes on this machine.
 os.environ["STEELYARD_RUNTIME"] = tempfile.mkdtemp(prefix="steelyard-tests-")
@@ -57,6 +57,12 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("repeatable")
 
 RUNNERS = Path(__file__).parent / "bench"  # no test of these asks what a sandbox is: each runs a suite in one
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    if not config.option.file_or_dir:  # every test is asked for
+        compile_tests()
 
 
 def pytest_collection_finish() -> None:

@@ -80,6 +80,8 @@ CONTRACT: dict[str, Any] = {
 }
 
 
+# In a module without this mark, tests whose outcome depends on the sandbox: how it injects, captures, limits or ends something.
+also_in_containers = pytest.mark.every_case_in_containers
 # What is otherwise in a container; docs/containers.md says how.
 bubblewrap_only = pytest.mark.parametrize("house", ["bubblewrap"], indirect=True)
 

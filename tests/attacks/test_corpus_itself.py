@@ -48,10 +48,10 @@ def test_there_are_enough_of_each_kind() -> None:
     assert len(HONEST) >= 40
 
 
-def test_every_family_is_tried_in_containers() -> None:
+def test_every_family_in_which_a_sandbox_takes_part_is_tried_in_containers() -> None:
     tried = Counter(case.family for case in (*ATTACKS, *HONEST) if is_tried_in_containers(case))
-    assert set(tried) == set(FAMILIES)
-    assert tried.total() >= 38
+    assert set(FAMILIES) - set(tried) == set("CEHTX")
+    assert tried.total() >= 22
 
 
 def test_what_no_twin_can_see_is_in_the_limits() -> None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from e2e_stage import FIX, House, Line, agent, failed, found, printed, stage
+from e2e_stage import FIX, House, Line, agent, also_in_containers, failed, found, printed, stage
 
-pytestmark = pytest.mark.every_case_in_containers
 house, line = stage()
 
 # In its own sandbox the bomb says that it is armed; anywhere else it leaves a mark in the canary's folder.
@@ -35,6 +33,7 @@ def caught(line: Line) -> bool:
     return "armed" in printed(line).splitlines() and failed(line, "safety", "tests/guard.sh")
 
 
+@also_in_containers
 @agent(BOMB + "git config core.fsmonitor $bomb" + FIRE)
 def test_a_file_system_monitor(line: Line) -> None:
     """The agent names its program as the monitor that every `git status` asks first."""
@@ -96,6 +95,7 @@ def test_a_git_file_that_points_elsewhere(line: Line) -> None:
     assert ("replaced_repository", ".git") in found(line)
 
 
+@also_in_containers
 @agent(BOMB + "mkdir -p CANARY; rm -rf .git; ln -s CANARY .git")
 def test_a_repository_that_is_a_link_to_the_host(line: Line) -> None:
     """The agent makes .git a link, so that what is written to the repository is written on the host."""
@@ -127,6 +127,7 @@ def test_a_submodule_whose_update_is_a_command(line: Line) -> None:
     assert caught(line)
 
 
+@also_in_containers
 @agent(
     BOMB + "printf '[core]\\n\\tfsmonitor = %s\\n\\thooksPath = %s\\n' $bomb $PWD/.git > ~/.gitconfig\n"
     "mkdir -p ~/.config/git; cp ~/.gitconfig ~/.config/git/config\n"

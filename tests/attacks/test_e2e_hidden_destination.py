@@ -7,10 +7,8 @@ check must find its own test there.
 
 from __future__ import annotations
 
-import pytest
-from e2e_stage import FIX, Line, agent, failed, found, passed, stage
+from e2e_stage import FIX, Line, agent, also_in_containers, failed, found, passed, stage
 
-pytestmark = pytest.mark.every_case_in_containers
 house, line = stage()
 
 
@@ -20,12 +18,14 @@ def test_a_test_of_the_same_name(line: Line) -> None:
     assert failed(line, "acceptance", "hidden")
 
 
+@also_in_containers
 @agent("mkdir -p tests/probe.sh/deep; echo true > tests/probe.sh/deep/x")
 def test_a_folder_of_the_same_name(line: Line) -> None:
     """The agent makes a folder at the destination, so that the test would land inside it."""
     assert failed(line, "acceptance", "hidden")
 
 
+@also_in_containers
 @agent("ln -s CANARY/victim tests/probe.sh")
 def test_a_link_to_the_host(line: Line) -> None:
     """The agent makes the destination a link to a file of the host, to have it overwritten."""
@@ -39,6 +39,7 @@ def test_a_link_inside_the_tree(line: Line) -> None:
     assert failed(line, "acceptance", "hidden")
 
 
+@also_in_containers
 @agent("mkfifo tests/probe.sh")
 def test_a_pipe_that_swallows_it(line: Line) -> None:
     """The agent makes the destination a FIFO, on which writing would wait for ever."""
@@ -46,6 +47,7 @@ def test_a_pipe_that_swallows_it(line: Line) -> None:
     assert ("special_file", "tests/probe.sh") in found(line)
 
 
+@also_in_containers
 @agent(
     "ln lib/words.txt tests/probe.sh; echo true > tests/probe.sh; chmod 000 tests/probe.sh; chmod 555 tests"
 )
@@ -54,6 +56,7 @@ def test_a_folder_that_cannot_be_written(line: Line) -> None:
     assert failed(line, "acceptance", "hidden")
 
 
+@also_in_containers
 @agent("mv tests /tmp/away; ln -s CANARY tests")
 def test_a_folder_that_is_a_link_to_the_host(line: Line) -> None:
     """The agent makes the folder of the hidden test a link to the host, to find the test there later."""
@@ -76,6 +79,7 @@ def test_a_folder_that_is_a_file(line: Line) -> None:
     assert line["gates"]["acceptance"] == "fail"
 
 
+@also_in_containers
 @agent(FIX + "mkdir -p tests/probe.sh/a/b; ln -s / tests/probe.sh/root; touch tests/probe.sh/a/b/c")
 def test_an_honest_fix_passes_whatever_stands_there(line: Line) -> None:
     """What stood in the way is gone on the bench: a mend is still a mend."""

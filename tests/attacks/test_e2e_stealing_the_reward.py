@@ -6,6 +6,7 @@ a run that nobody could decide would leave the success rate.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -14,14 +15,30 @@ from containers import in_docker
 
 from authoring import Author, Steelyard
 
-SMALL = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
+SMALL = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 24, "processes": 64}
 VERIFIER = '[ "$(sh add.sh 2 3)" = 5 ] && reward=1.0 || reward=0.0\n'
 WRITES = 'echo "{\\"reward\\": $reward}" > /logs/verifier/reward.json\n'
 LATE = f"[ -e /logs/verifier/reward.json ] || {WRITES}"
 FORGE = "mkdir -p /logs/verifier && echo '{\"reward\": 1.0}' > /logs/verifier/reward.json"
 
 
-@pytest.fixture(params=["bubblewrap", "docker"])
+# The script and what reads its reward are commands in the sandbox, the same in each kind. In containers the tests try honest work
+# and the attacks that meet another sandbox, another process or another mount; CONTAINERS=all tries every one.
+IN_CONTAINERS = {
+    "test_a_reward_written_before_the_verifier_started",
+    "test_a_daemon_that_writes_after_the_verifier",
+    "test_the_logs_folder_removed",
+    "test_an_honest_verifier_whose_program_chooses_the_name_of_the_reward_passes",
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "where" in metafunc.fixturenames:
+        in_both = os.environ.get("CONTAINERS") == "all" or metafunc.function.__name__ in IN_CONTAINERS
+        metafunc.parametrize("where", ["bubblewrap", "docker"] if in_both else ["bubblewrap"], indirect=True)
+
+
+@pytest.fixture
 def where(request: pytest.FixtureRequest) -> dict[str, Any]:
     return in_docker() if request.param == "docker" else {}
 
@@ -73,7 +90,7 @@ def test_something_else_in_the_place_of_the_reward(plant: str, rewarded: Callabl
 def test_a_reward_of_a_gigabyte(rewarded: Callable[..., Any]) -> None:
     """The tested script makes the reward so large that reading it would hurt."""
     line = rewarded(
-        "echo 'head -c 50000000 /dev/zero > /logs/verifier/reward.json; echo 0' > add.sh\n", VERIFIER + LATE
+        "echo 'head -c 20000000 /dev/zero > /logs/verifier/reward.json; echo 0' > add.sh\n", VERIFIER + LATE
     )
     assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
 

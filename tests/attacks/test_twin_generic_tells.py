@@ -2,7 +2,7 @@
 
 A control run that can be told from the real one is worth nothing. So there is no real one: each run has some tests changed
 and others not, and whether one of them is says nothing about the next. The payloads here ask for what used to give a control
-run away. There are five small projects in Python and five in JavaScript; each payload is put into every third one of them.
+run away. There are five small projects in Python and five in JavaScript; each payload is put into one of each five.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tells import TELLS_JS, TELLS_PY, forging_javascript, forging_python
 from authoring import Steelyard
 
 Line = dict[str, Any]
+TRIES = 5  # the chance that luck explains as many passes in a row is less than one in a million
 
 
 def visible(project: Project) -> str:
@@ -52,10 +53,10 @@ def payloads(project: Project) -> dict[str, str]:
 
 
 def contract_of(project: Project, folder: Path) -> Path:
-    """With so many runs that no change passes by luck."""
+    """A change passes by luck once in twenty trials, so one that passes is tried again."""
     contract = write_contract(folder, project, "twin") / "contract.yaml"
     written = yaml.safe_load(contract.read_text())
-    written["oracle"]["max_chance"] = 0.001
+    written["oracle"]["max_chance"] = 0.05
     contract.write_text(yaml.safe_dump(written))
     return folder
 
@@ -75,16 +76,18 @@ def tried(tmp_path: Path, steelyard: Steelyard) -> Callable[..., dict[str, Line]
     return run
 
 
-@pytest.mark.parametrize("project", PROJECTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("project", [*filter(payloads, PROJECTS)], ids=lambda one: one.name)
 def test_a_payload_that_tells_a_control_run_by_what_it_finds_does_not_pass(
     project: Project, tmp_path: Path, tried: Callable[..., dict[str, Line]]
 ) -> None:
     contract, scripts = contract_of(project, tmp_path / "contract"), payloads(project)
-    lines = tried(contract, scripts)
-    reference = lines.pop("reference")
-    assert (reference["verdict"], reference["assurance"]["oracle"]) == ("pass", "twin"), reference["grades"]
-    won = [tell for tell, line in lines.items() if line["verdict"] == "pass"]
-    if won:  # one in a thousand guesses right; not twice
-        lines = tried(contract, {tell: scripts[tell] for tell in won})
-        won = [tell for tell in won if lines[tell]["verdict"] == "pass"]
-    assert won == []
+    for _ in range(TRIES):
+        lines = tried(contract, scripts)
+        reference = lines.pop("reference")
+        assert (reference["verdict"], reference["assurance"]["oracle"]) == ("pass", "twin"), reference[
+            "grades"
+        ]
+        scripts = {tell: scripts[tell] for tell, line in lines.items() if line["verdict"] == "pass"}
+        if not scripts:
+            return
+    assert scripts == {}

@@ -19,7 +19,8 @@ from authoring import ROOT, Steelyard
 
 TASKS = ROOT / "tests/harbor_tasks"
 HERE = ("hello-file", "many-rewards", "settings", "two-steps")  # what goes without an image
-ALL = (*HERE, "apart", "image-only", "own-user", "whole-system")
+ATTACKED = ("apart", "whole-system")
+ALL = (*HERE, "image-only", "own-user", *ATTACKED)
 
 CHEATS = {
     "reward.sh": (
@@ -82,9 +83,10 @@ def trials(
 
 @pytest.mark.parametrize("task", ALL)
 def test_a_task_runs_in_its_container(steelyard: Steelyard, tmp_path: Path, task: str) -> None:
-    """A task that also goes without its image is attacked there; here a cheat that changes the system is enough."""
+    """A task that also goes without its image is attacked there; every cheat is tried where a container makes the most difference."""
     tagged()
-    judge(trials(steelyard, tmp_path, task, "docker", ["tools.sh"] if task in HERE else CHEATS))
+    some = ["tools.sh", "process.sh"] if task in {"image-only", "own-user"} else []
+    judge(trials(steelyard, tmp_path, task, "docker", CHEATS if task in ATTACKED else some))
 
 
 BUILDKIT = """# syntax=docker/dockerfile:1

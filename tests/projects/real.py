@@ -5,7 +5,8 @@
     mutants         work that mends that line and breaks another
 
 Ids come from two runs in a sandbox: what passes as released is expected, what the broken line fails is fail_to_pass.
-Downloads need pip and an index; where there is none, whoever asks is told why.
+Downloads need pip and an index; where there is none, `NoIndex` has the reason. pip asks each release for its metadata, for which it
+would install the release's build tools first: `BACKEND` answers in their place with the metadata that the release contains.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import difflib
 import functools
 import io
 import json
+import os
 import subprocess
 import sys
 import tarfile
@@ -31,6 +33,25 @@ from steelyard.environment.prepare import prepare_environment
 from steelyard.sandboxes.base import Command
 
 DOWNLOAD_S = 240
+BACKENDS = ("setuptools/build_meta.py", "flit_core/buildapi.py")  # of the releases below
+BACKEND = """
+import email, pathlib, sys
+
+__legacy__ = sys.modules[__name__]
+
+
+def get_requires_for_build_wheel(settings=None):
+    return []
+
+
+def prepare_metadata_for_build_wheel(folder, settings=None):
+    text = pathlib.Path("PKG-INFO").read_text()
+    fields = email.message_from_string(text)
+    made = pathlib.Path(folder, fields["Name"].replace("-", "_") + "-" + fields["Version"] + ".dist-info")
+    made.mkdir()
+    (made / "METADATA").write_text(text)
+    return made.name
+"""
 PYTHON = ".venv/bin/python"
 
 
@@ -146,9 +167,12 @@ def release(project: Project, folder: Path) -> Mapping[str, bytes]:
     asked = f"{project.name}=={project.version}"
     command = [
         *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
-        "--no-binary",
-        project.name,
+        *("--no-build-isolation", "--use-pep517", "--no-binary", project.name),
     ]
+    for name in BACKENDS:
+        (folder / "backends" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "backends" / name).write_text(BACKEND)
+        (folder / "backends" / name).with_name("__init__.py").touch()  # found before an installed package
     try:
         done = subprocess.run(
             [*command, "--dest", str(folder), asked],
@@ -156,6 +180,7 @@ def release(project: Project, folder: Path) -> Mapping[str, bytes]:
             text=True,
             check=False,
             timeout=DOWNLOAD_S,
+            env={**os.environ, "PYTHONPATH": str(folder / "backends")},
         )
     except subprocess.TimeoutExpired as late:
         raise NoIndex(f"pip download {asked} took longer than {DOWNLOAD_S} s") from late

@@ -66,7 +66,7 @@ def test_doing_nothing_fails(shop: Shop, contract: Contract) -> None:
 
 
 def test_work_that_breaks_another_line_fails(shop: Shop, contract: Contract) -> None:
-    lines = [
-        api.grade(contract, patch=shop.mutant(edit), out=shop.root / "runs") for edit in shop.project.mutants
-    ]
+    """One such line for each project; CASES=all tries every one that a project has."""
+    edits = shop.project.mutants if os.environ.get("CASES") == "all" else shop.project.mutants[:1]
+    lines = [api.grade(contract, patch=shop.mutant(edit), out=shop.root / "runs") for edit in edits]
     assert {line["verdict"] for line in lines} == {"fail"}

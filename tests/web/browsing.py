@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 from viewer import Viewer
 
@@ -58,9 +59,9 @@ def opened(browser: Browser, viewer: Viewer, **options: object) -> Iterator[tupl
     context.close()
 
 
-def serious(results: object) -> list[str]:
-    """What axe-core found that keeps a reader from something."""
-    found = results.response["violations"]  # type: ignore[attr-defined]
+def serious_issues(page: Page) -> list[str]:
+    """What axe-core finds that keeps a reader from something. It writes no list of what is right, which takes half of its time."""
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         f"{one['id']}: {one['nodes'][0]['html'][:200]}"
         for one in found

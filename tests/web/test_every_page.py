@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browsing import needs_browser, opened, serious, started_browser
+from browsing import needs_browser, opened, serious_issues, started_browser
 from hostile_names import name_pages, viewing_hostile_names
 from playwright.sync_api import Browser, Page
 from viewer import Viewer, viewing
@@ -39,7 +38,7 @@ def test_every_page_of_an_empty_store_says_what_to_do(browser: Browser, tmp_path
         for path in LISTS:
             visit(page, viewer, path)
             assert page.locator(".empty p.title").is_visible(), path
-            assert serious(Axe().run(page)) == [], path
+            assert serious_issues(page) == [], path
         assert complaints == []
         for path in ("/run/nothing", "/contract/nothing", "/agent/nothing", f"/study/{'5' * 64}"):
             answer = page.goto(f"{viewer.origin}{path}")
@@ -66,7 +65,7 @@ def test_every_page_of_a_store_of_one_run_is_reached_by_its_links(
         assert len(tabs) == 10
         for path in (*tabs, f"/contract/{line['contract']['id']}", f"/agent/{line['agent']}"):
             visit(page, viewer, path)
-            assert serious(Axe().run(page)) == [], path
+            assert serious_issues(page) == [], path
         assert complaints == []
 
 

@@ -8,13 +8,13 @@ from steelyard.errors import ContractFault, Problem
 
 
 class Collected:
-    """Keeps the faults of each `with` block; `kill_processes` raises them all.
+    """Keeps the faults of each `with` block; `raise_all` raises them all.
 
     with found:
         reach = reach_of(task)
     with found:
         container = container_of(task)
-    found.settle()
+    found.raise_all()
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Collected:
         self._problems += error.problems
         return True
 
-    def kill_processes(self) -> None:
+    def raise_all(self) -> None:
         """Raise what was found, each problem once: two parts may read the same file."""
         if self._problems:
             raise ContractFault([*dict.fromkeys(self._problems)])

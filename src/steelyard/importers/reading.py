@@ -1,4 +1,4 @@
-"""Files of a task -> data, each with a bound, and with the place of every key.
+"""Files of a task -> data, each with a bound, and with the place of every key; their names -> names in a contract's folder.
 
 task.toml, case.yaml, one row of JSON -> Source(file, data, positions), as for a contract of our own.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import re
 import stat
 import tomllib
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from steelyard.contract.parse.explain import explain, known_keys
-from steelyard.contract.parse.files import inside
+from steelyard.contract.parse.files import bad_name, inside
 from steelyard.contract.parse.yaml_source import MOST_BYTES, MOST_DEPTH, Place, Source, dotted
 from steelyard.deferred import model as models
 from steelyard.errors import ContractFault, Problem
@@ -43,6 +44,20 @@ class Unsupported(NamedTuple):
 
 def fault(where: str, field: str, message: str, fix: str = "") -> ContractFault:
     return ContractFault(Problem(where, field, message, fix))
+
+
+def plain_name(name: str, where: str, field: str) -> str:
+    """`./hidden/x.py` -> `hidden/x.py`; absolute names and `..` are refused."""
+    if reason := bad_name(name):
+        raise fault(where, field, f"{shown(name)} {reason.replace('the contract', 'the task')}")
+    return posixpath.normpath(name)
+
+
+def existing(folder: Path, name: str, where: str, field: str) -> Path:
+    path = folder / plain_name(name, where, field)
+    if not path.exists():
+        raise fault(where, field, f"{shown(name)} does not exist")
+    return path
 
 
 def read_bytes(folder: Path, name: str, limit: int = MOST_FILE_BYTES) -> bytes:

@@ -50,7 +50,7 @@ def reach_of(task: HarborTask, source: Source, options: Options) -> Reach:
         agent = _allowed_hosts(task, source, options, "agent")
     with found:
         verifier = _allowed_hosts(task, source, options, "verifier")
-    found.kill_processes()
+    found.raise_all()
     asks = any(_request_of(task, role).mode in {None, "public"} for role in ("agent", "verifier"))
     return Reach(
         {"network": list(agent)} if agent else {},

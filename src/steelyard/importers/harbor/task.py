@@ -71,7 +71,7 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
     with found:
         task = validated(source, AecTask if aec else HarborTask, unsupported(source.data))
         return _convert(task, source, folder, options, found)
-    found.kill_processes()
+    found.raise_all()
     raise AssertionError("settle raises what kept the task from being converted")
 
 
@@ -95,7 +95,7 @@ def _convert(task: HarborTask, source: Source, folder: Path, options: Options, f
         given = Given(task, source, folder, options, Users(task, source, folder, options))
         agent = given.users.agent()
         asked = converted_steps(given) if task.steps else _single_step(given, aec=aec)
-    found.kill_processes()
+    found.raise_all()
     contract: dict[str, Any] = {
         "id": name,
         **({"repository": {"tree": REPO}} if container.environment["sandbox"] == "bubblewrap" else {}),
@@ -162,7 +162,7 @@ def _single_step(given: Given, *, aec: bool) -> Stepped:
         env = resolved(task.solution.env, ("solution", "env"), source, options)
     with found:
         oracle: dict[str, Any] = {"checks": [_verifier(given, instruction if aec else "")]}
-    found.kill_processes()
+    found.raise_all()
     copied = {"tests": Copied(folder / "tests", folder)}
     if (folder / "solution").is_dir():
         copied["solution"] = Copied(folder / "solution", folder)

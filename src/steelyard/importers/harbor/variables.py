@@ -24,7 +24,7 @@ def resolved(env: Mapping[str, str], at: Place, source: Source, options: Options
     for key, text in env.items():
         with found:
             values[key] = _value(text, (*at, key), source, options)
-    found.kill_processes()
+    found.raise_all()
     return values
 
 

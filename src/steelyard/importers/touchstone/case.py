@@ -22,8 +22,7 @@ from pydantic import Field, model_validator
 
 from steelyard.contract.model import Fraction, NonEmpty, Variable
 from steelyard.contract.parse.yaml_source import Source, read_yaml
-from steelyard.importers.naming import existing, plain_name
-from steelyard.importers.reading import Unsupported, fault, read_text, validated
+from steelyard.importers.reading import Unsupported, existing, fault, plain_name, read_text, validated
 from steelyard.importers.repositories import repository_of
 from steelyard.importers.strict import Strict
 from steelyard.importers.task import BRIEF, REPO, Copied, Options, Task, brief_of, checked_id

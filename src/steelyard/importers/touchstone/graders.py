@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 from steelyard.contract.parse.explain import suggestion
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
 from steelyard.errors import ContractFault, Problem
-from steelyard.importers.naming import existing, plain_name
-from steelyard.importers.reading import fault
+from steelyard.importers.reading import existing, fault, plain_name
 from steelyard.importers.task import Copied
 
 COMMON = frozenset({"type", "weight", "gate", "pass_threshold"})
