@@ -61,7 +61,7 @@ def examine() -> list[Reading]:
     if all(reading.state == "ok" for reading in needed):
         needed.append(_tried("sandbox", _sandbox))
         needed += _facts()
-    return [*needed, _memory(), _docker(), *(_toolchain(name) for name in ("python", "node"))]
+    return [*needed, _memory(), _docker(), *map(_toolchain, ("python", "node", "go", "rust")), _compiler()]
 
 
 def can_run(readings: list[Reading]) -> bool:
@@ -146,7 +146,9 @@ def _facts() -> list[Reading]:
 def _overlay(facts: Facts) -> Reading:
     if facts.materialise == "overlay":
         renames = (
-            "" if facts.overlay == "root" else "; rename(2) of a repository's folder is EXDEV, `mv` copes"
+            ""
+            if facts.overlay == "root"
+            else "; a program that renames a folder of the repository gets EXDEV, and `mv` copies it instead"
         )
         return Reading("overlay", "ok", f"works as this user ({facts.overlay}{renames})")
     why = launcher().overlay
@@ -192,6 +194,16 @@ def _docker() -> Reading:
     )
     state: State = "ok" if weak in ([], ["disk"]) else "limited"
     return Reading("docker", state, f"{name} {version} on {found.path} ({says})", fix)
+
+
+def _compiler() -> Reading:
+    """Of /usr, which is what sandboxes see."""
+    place = shutil.which("cc", path="/usr/local/bin:/usr/bin")
+    if place is None:
+        return Reading(
+            "C compiler", "limited", "none in /usr; only contracts that compile C need one", "install gcc"
+        )
+    return Reading("C compiler", "ok", place)
 
 
 def _toolchain(name: str) -> Reading:
