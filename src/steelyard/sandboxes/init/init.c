@@ -1325,6 +1325,12 @@ static pid_t process_of(pid_t thread) {
     return at ? atoi(at + 6) : 0;
 }
 
+static bool is_thread_of(pid_t thread, pid_t process) {
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/task/%d", process, thread);
+    return thread == process || access(path, F_OK) == 0;
+}
+
 /* Up to init, or to the command that guards. */
 static bool descends_from(int count, pid_t pid, pid_t ancestor) {
     for (int depth = 0; pid > 1 && depth < 4096; depth++) {
@@ -1392,7 +1398,7 @@ static void guard(const struct seccomp_notif *call, uint32_t shown) {
     if (shown != EXIT) {
         if (!writes_guarded(call, shown) || ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) != 0) return;
         if (descends_from(list_processes(), process_of((pid_t)call->pid), own)) end_orphans();
-    } else if ((pid_t)call->pid == own || process_of((pid_t)call->pid) == own) {
+    } else if (is_thread_of((pid_t)call->pid, own)) {
         guarding->status = (int32_t)call->data.args[0];
         guarding->is_leaving = true;
         kill(-1, SIGKILL); /* itself, too: nothing sees its end and writes afterwards */
