@@ -153,7 +153,7 @@ def test_a_command_that_guards_files_waits_for_init_where_files_are_written_and_
 
 
 @TABLES
-def test_opens_but_for_a_place_and_messages_with_an_address_are_watched(table: Table) -> None:
+def test_opens_without_o_path_and_messages_with_an_address_are_watched(table: Table) -> None:
     inner = watching_for(table).inner
     openat, sendto = table.watched["openat"], table.watched["sendto"]
     opens = (0, 0o2000000, 1, 0o102, 0o10000000, 0o12000001)  # the last two with O_PATH

@@ -265,7 +265,7 @@ def program(table: Table, *, notify: bool = False, watched: bool = False) -> byt
 
 
 def _watched_steps(name: str) -> list[bytes]:
-    """Of a call that the kernel decides: opens but for a mere place, messages that name an address, and the others always."""
+    """Of a call that the kernel decides: opens without O_PATH, messages that name an address, and the others always."""
     notify = _step(_RETURN, 0, 0, _NOTIFY)
     if name in {"open", "openat"}:
         flags = _SECOND_ARGUMENT if name == "open" else _SECOND_ARGUMENT + 8

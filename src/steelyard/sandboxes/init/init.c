@@ -1325,6 +1325,12 @@ static pid_t process_of(pid_t thread) {
     return at ? atoi(at + 6) : 0;
 }
 
+static bool is_thread_of(pid_t thread, pid_t process) {
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/task/%d", process, thread);
+    return thread == process || access(path, F_OK) == 0;
+}
+
 /* Up to init, or to the command that guards. */
 static bool descends_from(int count, pid_t pid, pid_t ancestor) {
     for (int depth = 0; pid > 1 && depth < 4096; depth++) {
@@ -1337,10 +1343,10 @@ static bool descends_from(int count, pid_t pid, pid_t ancestor) {
 
 /* Kills what does not descend from the command that guards; how many of these live. One that is gone when it is looked at may have a
  * child that was not listed. */
-static int kill_orphans(bool kills) {
+static int kill_orphans(pid_t own, bool kills) {
     int count = list_processes(), living = processes_missed;
     for (int i = 0; i < count; i++) {
-        if (processes[i].zombie || processes[i].pid == 1 || descends_from(count, processes[i].pid, guarding->pid)) continue;
+        if (processes[i].zombie || processes[i].pid == 1 || descends_from(count, processes[i].pid, own)) continue;
         if (kills) kill(processes[i].pid, SIGKILL);
         living++;
     }
@@ -1348,11 +1354,12 @@ static int kill_orphans(bool kills) {
 }
 
 /* A process that was left behind could write after the command that guards. Everything is stopped, so that none escapes by a fork. */
-static void end_orphans(void) {
+static void end_orphans(pid_t own) {
     const struct timespec pause = {0, 200000};
-    if (kill_orphans(false) == 0) return;
+    if (kill_orphans(own, false) == 0) return;
     kill(-1, SIGSTOP);
-    while (kill_orphans(true) > 0) nanosleep(&pause, NULL);
+    /* until its time is over: what is started then is no orphan of it */
+    while (guarding->pid == own && kill_orphans(own, true) > 0) nanosleep(&pause, NULL);
     kill(-1, SIGCONT);
 }
 
@@ -1391,8 +1398,8 @@ static void guard(const struct seccomp_notif *call, uint32_t shown) {
     if (own == 0) return;
     if (shown != EXIT) {
         if (!writes_guarded(call, shown) || ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) != 0) return;
-        if (descends_from(list_processes(), process_of((pid_t)call->pid), own)) end_orphans();
-    } else if ((pid_t)call->pid == own || process_of((pid_t)call->pid) == own) {
+        if (descends_from(list_processes(), process_of((pid_t)call->pid), own)) end_orphans(own);
+    } else if (is_thread_of((pid_t)call->pid, own)) {
         guarding->status = (int32_t)call->data.args[0];
         guarding->is_leaving = true;
         kill(-1, SIGKILL); /* itself, too: nothing sees its end and writes afterwards */
