@@ -26,6 +26,7 @@ from steelyard.report.html.plots import (
     mode_map,
     pareto_plot,
     pass_k_plot,
+    point_words,
     power_plot,
     ranks,
     success_plot,
@@ -266,7 +267,7 @@ def _comparisons(summary: StudySummary, link: LinkRun) -> Markup:
             _CONCLUSIONS.get(one.conclusion, one.conclusion),
             _p(one.p),
             _p(one.p_holm),
-            f"{_points_words(one.worst)} to {_points_words(one.best)}",
+            f"{point_words(one.worst)} to {point_words(one.best)}",
             "fragile" if one.is_fragile else "holds" if one.undecided else "none undecided",
             str(one.contracts),
         )
@@ -323,16 +324,10 @@ def comparison_details(one: AgentComparison, link: LinkRun) -> Markup | None:
     )
 
 
-def _points_words(estimate: Estimate) -> str:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return "not known"
-    return f"{100 * estimate.value:+.0f} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
-
-
 def _points(estimate: Estimate) -> Markup:
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return tag("span", "not known", title=estimate.why or None, class_="dim")
-    return tag("span", _points_words(estimate), title=f"{estimate.method}, n={estimate.n}")
+    return tag("span", point_words(estimate), title=f"{estimate.method}, n={estimate.n}")
 
 
 def _p(value: float | None) -> str:
