@@ -111,6 +111,7 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
         _card(
             "Failure modes",
             mode_map(summary.agents) or tag("p", "No trial has a failure mode."),
+            _modes(summary.agents),
             _terminations(summary.agents),
             id_="modes",
         ),
@@ -383,6 +384,17 @@ def _spread(spread: Spread, form: str) -> Markup:
     ends = f" [{form.format(spread.low_quartile)}, {form.format(spread.high_quartile)}]"
     unknown = tag("span", f" {spread.unknown} not known", class_="dim") if spread.unknown else None
     return tag("span", form.format(spread.median), ends, f" n={spread.known}", unknown)
+
+
+def _modes(agents: Sequence[AgentNumbers]) -> Markup | None:
+    rows = [(_cut(one.agent, 80), _cut(mode.name), _counted(mode)) for one in agents for mode in one.tags]
+    if not rows:
+        return None
+    return tag(
+        "details",
+        tag("summary", "Failure modes with their intervals"),
+        _table(("agent", "failure mode", "trials"), rows, "Failure modes of all trials, by agent"),
+    )
 
 
 def _terminations(agents: Sequence[AgentNumbers]) -> Markup:
