@@ -119,7 +119,8 @@ def _near_zero(tables: np.ndarray) -> Ends:
     low, high = _wilson(size, Z95, least_worth([1.0] * contracts))
     _, least_high = wilson_ends(0.0, contracts)
     if contracts >= FEW:
-        low = np.maximum(low, np.minimum(_wilson(size, Z90).low, least_high))
+        cautious = size._replace(worth=np.minimum(size.worth, MOST_WORTH * contracts * repeats))
+        low = np.maximum(low, np.minimum(_wilson(cautious, Z90).low, least_high))
     return Ends(low, np.maximum(high, least_high))
 
 
@@ -386,7 +387,7 @@ TABLES: tuple[tuple[str, int, Callable[[int, int], Iterator[str]]], ...] = (
     # title; the studies of a cell are STUDIES divided by this
     (f"Success rate (`rate_over_contracts`), {REPEATS} repeats", 1, rates_table),
     ("Success rate, other designs", 4, designs_table),
-    ("Paired difference (`paired_difference`), 3 repeats", 20, differences_table),
+    ("Paired difference (`paired_difference`), 3 repeats", 40, differences_table),
     (f"pass@3 of {REPEATS} repeats (`pass_at_k`)", 4, pass_at_k_table),
     ("Intra-contract correlation (`icc_of_outcomes`)", 40, correlations_table),
     (f"For comparison: plain sandwich interval, {REPEATS} repeats", 200, sandwich_table),

@@ -44,6 +44,8 @@ def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: 
     assert (again.code, again.lines) == (0, [])
     report = steelyard("report", planned, "--runs", runs, "--json").line
     assert (report["trials"], report["study"]["name"]) == (6, "study")
+    checks = report["repeat_variation"]["checks"]  # 4 runs with an empty change, 2 with that of the reference
+    assert (checks["value"], checks["n"]) == (0.0, 6)
     status = steelyard("study", "status", planned, "--runs", runs, "--json").line
     assert (status["state"], status["trials"]["finished"], status["trials"]["passed"]) == ("complete", 6, 2)
     assert steelyard("study", "list", "--runs", runs, "--json").line["runs"] == 6

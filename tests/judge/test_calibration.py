@@ -38,7 +38,7 @@ def test_a_judge_that_agrees_with_people_is_ready() -> None:
         ([FAILS] * 60 + [PASSES] * 9, "9 runs that people marked passed"),
         ([*GOOD, *[LET_THROUGH] * 10], "of the runs that people failed it may pass up to"),
         ([*GOOD, *[REFUSED] * 30], "kappa may be as low as"),
-        ([*GOOD, *[LOST] * 6], "6% could not be read, 5% is allowed"),
+        ([*GOOD, *[LOST] * 6], "]) could not be read, 5% is allowed"),
         ([PASSES] * 100, "kappa may be as low as -1.00"),
     ],
 )

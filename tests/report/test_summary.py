@@ -27,7 +27,7 @@ def printed(*lines: dict[str, Any]) -> str:
 def test_errors_are_outside_the_rate_and_inside_its_bounds() -> None:
     (made,) = summarise([line("pass"), line("error"), line("error")])
     assert (made.passed.rate, made.errors) == (wilson(1, 1), 2)
-    assert made.bounds == (1 / 3, 1.0)
+    assert made.bounds == (wilson(1, 3).low, 1.0)
 
 
 def test_everything_undecided_has_no_rate() -> None:
@@ -42,7 +42,7 @@ def test_everything_undecided_has_no_rate() -> None:
 def test_invalid_and_ungraded_runs_have_their_own_columns() -> None:
     (made,) = summarise([line("fail"), line("invalid"), line("ungraded")])
     assert (made.passed.trials, made.errors, made.invalid, made.ungraded) == (1, 0, 1, 1)
-    assert made.bounds == (0.0, 2 / 3)
+    assert made.bounds == (0.0, wilson(2, 3).high)
 
 
 def test_repeats_of_one_contract_are_labelled_as_such() -> None:

@@ -111,7 +111,11 @@ def _missing(found: Calibration, wanted: Thresholds) -> Iterable[str]:
         high = f"{found.false_pass.high:.0%}"
         yield f"of the runs that people failed it may pass up to {high}, {wanted.false_pass_high:.0%} is allowed"
     if (found.unreadable.rate or 0.0) > wanted.unreadable:
-        yield f"{found.unreadable.rate:.0%} could not be read, {wanted.unreadable:.0%} is allowed"
+        lost = found.unreadable
+        yield (
+            f"{lost.successes} of {lost.trials} ({lost.rate:.0%} [{lost.low:.0%}, {lost.high:.0%}]) could not be read, "
+            f"{wanted.unreadable:.0%} is allowed"
+        )
 
 
 def read_labels(path: Path, model: str | None = None) -> list[Labelled]:

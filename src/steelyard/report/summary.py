@@ -12,7 +12,7 @@ Line = Mapping[str, Any]
 
 
 class Bounds(NamedTuple):
-    """What the success rate could be, had everything undecided failed, and had it passed."""
+    """What the success rate could be: the lower end of its interval, had everything undecided failed, and the upper end, had it passed."""
 
     low: float
     high: float
@@ -49,7 +49,8 @@ def _one(agent: str, rows: list[Line]) -> AgentSummary:
         verdict: [row for row in rows if row["verdict"] == verdict]
         for verdict in ("pass", "fail", "error", "ungraded", "invalid")
     }
-    passed, failed = len(by_verdict["pass"]), len(by_verdict["fail"])
+    worst = _estimate(rows, lambda row: row["verdict"] == "pass").rate
+    best = _estimate(rows, lambda row: row["verdict"] != "fail").rate
     return AgentSummary(
         agent=agent,
         trials=len(rows),
@@ -57,7 +58,7 @@ def _one(agent: str, rows: list[Line]) -> AgentSummary:
         errors=len(by_verdict["error"]),
         invalid=len(by_verdict["invalid"]),
         ungraded=len(by_verdict["ungraded"]),
-        bounds=Bounds(passed / len(rows), (len(rows) - failed) / len(rows)),
+        bounds=Bounds(worst.low, best.high),
         judged=_estimate(
             [row for row in rows if _judge_verdict(row)], lambda row: _judge_verdict(row) == "PASS"
         ),

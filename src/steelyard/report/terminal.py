@@ -197,7 +197,10 @@ def _notes(summaries: Sequence[summary.AgentSummary]) -> Iterator[str]:
     if "contracts" in scopes:
         yield "interval over several contracts: repeats of one contract count as one cluster"
     if any(one.undecided for one in summaries):
-        yield "bounds: the rate if every trial without a decision had failed, and if every one had passed"
+        yield (
+            "bounds: from the lower end of the interval if every trial without a decision had failed, to the upper end "
+            "if every one had passed"
+        )
 
 
 def table_of_agents(summaries: Sequence[summary.AgentSummary]) -> rich_table.Table:

@@ -11,8 +11,9 @@ upper end      is never below that one: successes exclude no rate that a study w
 one side       rates up to there are never missed from above, so the lower end has all of their 5%
 degrees of t   follow from the kurtosis of the contracts' contributions to V (Satterthwaite 1946): few where few contracts
                have the successes
-size           contracts that look more alike than chance makes them are worth little more than their trials. A contract is worth
-               one trial or more, because shares of mean p vary by at most p (1 - p); not so where one side has all of 5%
+size           contracts that look more alike than chance makes them are worth little more than their trials: 1.05 times, or 1.5
+               times where their contributions are even. A contract is worth one trial or more, because shares of mean p vary by
+               at most p (1 - p). The lower end that has all of 5% gets neither the 1.5 nor this least size
 
 Successes and failures are treated alike. With fewer than `FEW` contracts V has the factor m / (m - 1), the degrees are at most
 m - 1, both sides have 2.5%, and a contract may be worth less than a trial: the interval is rather too wide than too narrow.
@@ -59,7 +60,8 @@ def interval_ends(successes: Sequence[int], trials: Sequence[int]) -> tuple[floa
     rate, size = won / total, effective_size(successes, trials)
     low, high = wilson_ends(rate, max(least_worth(trials), size.scaled(TWO_SIDED, Z95)))
     if contracts >= FEW:
-        one_sided, _ = wilson_ends(rate, size.scaled(ONE_SIDED, Z90), Z90)
+        cautious = size._replace(trials=min(size.trials, MOST_WORTH * total))
+        one_sided, _ = wilson_ends(rate, cautious.scaled(ONE_SIDED, Z90), Z90)
         low = max(low, min(one_sided, least_high))
     return low, max(high, least_high)
 

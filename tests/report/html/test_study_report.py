@@ -49,6 +49,19 @@ def test_every_agent_has_its_rate_with_interval_and_denominators(summary: StudyS
         assert f"n={agent.success.n}, {agent.success.clusters} contract" in markup
 
 
+def test_every_percentage_of_a_table_has_an_interval(summary: StudySummary) -> None:
+    tables = " ".join(re.findall(r"<tbody>.*?</tbody>", study_html(summary), re.DOTALL))
+    words = re.sub(r"<[^>]+>", " ", tables)
+    assert re.findall(r"\d%(?! \[)", words) == []
+
+
+def test_every_difference_of_a_plot_has_an_interval(summary: StudySummary) -> None:
+    (plot,) = re.findall(
+        r'aria-label="Paired differences in success.*?</svg>', study_html(summary), re.DOTALL
+    )
+    assert re.search(r"[+-]\d+ \[-?\d+, -?\d+\]", plot)
+
+
 def test_the_file_loads_nothing(summary: StudySummary) -> None:
     markup = study_html(summary)
     assert not re.search(r"(?:src|href|url\()\s*=?\s*[\"'(]?(?:https?:)?//", markup)

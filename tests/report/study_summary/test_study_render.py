@@ -144,3 +144,13 @@ def test_every_number_of_a_small_study_has_an_interval_or_says_that_it_has_none(
     assert "6.0s [6.0s, no limit]" in text  # the median: no trial is left after it
     assert "5 of 6" in text
     assert "contracts with k decided trials" in text
+
+
+def test_every_percentage_of_a_markdown_report_has_an_interval() -> None:
+    """The share of resamples on the front, a half-width and the name of the level are no estimates of a rate."""
+    shown = study_markdown(summarise_study(ResultSet("lines", tuple(lines()), tuple([None] * len(lines())))))
+    rows = [row for row in shown.splitlines() if row.startswith("|") and "+-" not in row]
+    cells = [cell.strip() for row in rows for cell in row.strip("|").split(" | ")]
+    alone = [cell for cell in cells if "%" in cell and "[" not in cell]
+    assert all(cell.endswith("%") and cell.removesuffix("%").isdigit() for cell in alone)
+    assert len(alone) <= len(NAMES)

@@ -48,8 +48,15 @@ def interval_words(estimate: Estimate) -> str:
     if estimate.value is None:
         return "not known"
     if estimate.low is None or estimate.high is None:
-        return percent(estimate.value)
+        return f"{percent(estimate.value)} [no interval]"
     return f"{percent(estimate.value)} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
+
+
+def point_words(difference: Estimate) -> str:
+    """`+9 [2, 16]`."""
+    if difference.value is None or difference.low is None or difference.high is None:
+        return "not known"
+    return f"{100 * difference.value:+.0f} [{100 * difference.low:.0f}, {100 * difference.high:.0f}]"
 
 
 def success_plot(agents: Sequence[AgentNumbers]) -> Markup:
@@ -116,7 +123,7 @@ def difference_plot(comparisons: Sequence[AgentComparison]) -> Markup | None:
             text(242, place + 4, f"{short(one.second, 17)} minus {short(one.first, 17)}", anchor="end")
         )
         rows += _whisker(one.difference, x, place, at)
-        words = f"{100 * (one.difference.value or 0):+.0f} points" + (" (fragile)" if one.is_fragile else "")
+        words = point_words(one.difference) + (" fragile" if one.is_fragile else "")
         rows.append(text(WIDTH - 120, place + 4, words))
     drawn = plot(
         WIDTH,

@@ -26,6 +26,7 @@ from steelyard.report.html.plots import (
     mode_map,
     pareto_plot,
     pass_k_plot,
+    point_words,
     power_plot,
     ranks,
     success_plot,
@@ -110,6 +111,7 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
         _card(
             "Failure modes",
             mode_map(summary.agents) or tag("p", "No trial has a failure mode."),
+            _modes(summary.agents),
             _terminations(summary.agents),
             id_="modes",
         ),
@@ -266,7 +268,7 @@ def _comparisons(summary: StudySummary, link: LinkRun) -> Markup:
             _CONCLUSIONS.get(one.conclusion, one.conclusion),
             _p(one.p),
             _p(one.p_holm),
-            f"{_points_words(one.worst)} to {_points_words(one.best)}",
+            f"{point_words(one.worst)} to {point_words(one.best)}",
             "fragile" if one.is_fragile else "holds" if one.undecided else "none undecided",
             str(one.contracts),
         )
@@ -323,16 +325,10 @@ def comparison_details(one: AgentComparison, link: LinkRun) -> Markup | None:
     )
 
 
-def _points_words(estimate: Estimate) -> str:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return "not known"
-    return f"{100 * estimate.value:+.0f} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
-
-
 def _points(estimate: Estimate) -> Markup:
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return tag("span", "not known", title=estimate.why or None, class_="dim")
-    return tag("span", _points_words(estimate), title=f"{estimate.method}, n={estimate.n}")
+    return tag("span", point_words(estimate), title=f"{estimate.method}, n={estimate.n}")
 
 
 def _p(value: float | None) -> str:
@@ -388,6 +384,17 @@ def _spread(spread: Spread, form: str) -> Markup:
     ends = f" [{form.format(spread.low_quartile)}, {form.format(spread.high_quartile)}]"
     unknown = tag("span", f" {spread.unknown} not known", class_="dim") if spread.unknown else None
     return tag("span", form.format(spread.median), ends, f" n={spread.known}", unknown)
+
+
+def _modes(agents: Sequence[AgentNumbers]) -> Markup | None:
+    rows = [(_cut(one.agent, 80), _cut(mode.name), _counted(mode)) for one in agents for mode in one.tags]
+    if not rows:
+        return None
+    return tag(
+        "details",
+        tag("summary", "Failure modes with their intervals"),
+        _table(("agent", "failure mode", "trials"), rows, "Failure modes of all trials, by agent"),
+    )
 
 
 def _terminations(agents: Sequence[AgentNumbers]) -> Markup:

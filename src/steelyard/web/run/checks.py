@@ -102,6 +102,10 @@ def _command(outcome: Mapping[str, Any]) -> str:
     return argv[2] if len(argv) == 3 and argv[:2] == ["/bin/sh", "-c"] else " ".join(argv)
 
 
+def _share(value: Any, of: str) -> str:
+    return f"{value:.0%} {of}" if isinstance(value, int | float) else "not known"
+
+
 def _controls(controls: Any) -> Markup | None:
     if not isinstance(controls, dict):
         return None
@@ -112,7 +116,7 @@ def _controls(controls: Any) -> Markup | None:
             "changed tests",
             f"{count(controls.get('counted'))} had to fail of {count(controls.get('changed'))} changed",
         ),
-        ("coverage", f"{controls.get('coverage', 0):.0%} of the passed tests"),
+        ("coverage", _share(controls.get("coverage"), "of the passed tests")),
         ("chance of a guess", "not known" if not isinstance(chance, int | float) else f"{chance:.2g}"),
         ("passed although changed", ", ".join(wrong[:20]) or "none"),
     ]
