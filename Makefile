@@ -15,8 +15,8 @@ demo: run-env ## try honest and cheating agents on six small contracts (SANDBOX=
 	@$(BIN)/steelyard demo $(if $(filter-out bubblewrap,$(SANDBOX)),--sandbox $(SANDBOX))
 
 # Four more than there are cores: a good part of a test is waiting, for time limits and for container engines.
-test: dev-env ## every test, on all cores; those with containers where an engine answers or dockerd can be started
-	@scripts/dockerd.sh $(BIN)/python -m pytest -n $$(($$(nproc) + 4)) --dist worksteal
+test: dev-env ## every test, on all cores; those with containers where an engine answers or dockerd can be started (PROCESSES=8)
+	@scripts/dockerd.sh $(BIN)/python -m pytest -n $(or $(PROCESSES),$$(($$(nproc) + 4))) --dist worksteal
 
 attacks: dev-env ## every known cheat and honest look-alike against the bench, as a table (ONLY=B,X01 MODES=twin JSON=1 SANDBOX=docker)
 	@PYTHONPATH=tests/attacks:tests scripts/dockerd.sh $(BIN)/python -m corpus --sandbox $(SANDBOX) $(if $(ONLY),--only $(ONLY)) $(if $(MODES),--modes $(MODES)) $(if $(JSON),--json)

@@ -120,7 +120,7 @@ _LEFT_OUT = re.compile(r"/(test|tests|idlelib|tkinter|dist-packages|lib2to3|ensu
 def why_not() -> str:
     """Why tests with containers cannot run here; nothing if they can."""
     try:
-        engine().call("GET", "/_ping", timeout_s=5)
+        engine().call("GET", "/_ping", timeout_s=120)
     except ValueError:
         return ""  # "OK" is no JSON
     except InfraFault as fault:

@@ -131,7 +131,7 @@ def judge(results: dict[str, dict[str, Any]]) -> None:
     assert (reference["verdict"], reference["reward"]) == ("pass", 1.0), reference
     assert (idle["verdict"], idle["reward"]) == ("fail", 0.0), idle
     assert {name: line["verdict"] for name, line in results.items()} == dict.fromkeys(results, "fail")
-    assert {line["status"] for line in results.values()} == {"scorable"}
+    assert {line["status"] for line in (idle, *results.values())} == {"scorable"}
 
 
 @pytest.mark.parametrize(

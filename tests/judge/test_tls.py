@@ -55,7 +55,7 @@ def test_a_host_that_vouches_for_itself_gets_no_key(own_certificate: Path) -> No
 
         def listen() -> None:
             raw, _ = server.accept()
-            raw.settimeout(10)
+            raw.settimeout(300)
             with raw:
                 try:
                     with context.wrap_socket(raw, server_side=True) as stream:
@@ -70,7 +70,7 @@ def test_a_host_that_vouches_for_itself_gets_no_key(own_certificate: Path) -> No
         assert isinstance(panel, Panel)
         once = replace(QUICK, attempts=1)
         judgement = judge_run(JudgeInput("Add."), replace(panel, retry_policy=once))
-        thread.join(10)
+        thread.join(300)
     assert judgement.verdict == "UNPARSEABLE"
     assert "CERTIFICATE_VERIFY_FAILED" in judgement.why
     assert b"".join(heard) == b""
