@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import shutil
 import subprocess
@@ -45,6 +46,7 @@ from steelyard.study.protocol.run_study import Notice, Study, planned_trials
 
 JOBS = 2
 TRIALS = 30
+STUDIES = (200, TRIALS)  # trials; what a study costs once is spread over them
 ROWS_OF_INDEX = 1_000_000
 FOLDERS = 100_000
 CONTROLLED = 4_000  # trials of a simulated study
@@ -52,14 +54,17 @@ _BATCH = 20_000
 
 
 def engine(workshop: Workshop) -> Iterator[Measured]:
-    """A study of trivial trials: plan, gate, sandboxes, trace, capture, check, grade, seal, index."""
+    """A study of trivial trials: plan, gate, sandboxes, trace, capture, check, grade, seal, index.
+
+    The target is for 1,000 trials: of what a study costs once, 200 trials carry five times as much each.
+    """
     contract = workshop.contract("trivial-study", {"README.md": "nothing\n"}, "true")
     backend, box = BubblewrapBackend(), SandboxSpec(layers=(contract.snapshot.tree,), limits=LIMITS)
     numbers = iter(range(1_000_000))
 
-    def study() -> None:
+    def study(count: int) -> None:
         wish = Wish(
-            f"b{next(numbers)}", [(contract, contract.folder)], ["mine=command:true"], repeats=TRIALS // 2
+            f"b{next(numbers)}", [(contract, contract.folder)], ["mine=command:true"], repeats=count // 2
         )
         plan = make_plan(wish).named("x.csv")
         trials = list(planned_trials(plan, draw_order(plan), {contract.id: contract}))
@@ -83,13 +88,20 @@ def engine(workshop: Workshop) -> Iterator[Measured]:
             with backend.start(box) as sandbox:
                 sandbox.run(Command(("/bin/sh", "-c", "true")))
 
-    def bare() -> None:
+    def bare(count: int) -> None:
         with ThreadPoolExecutor(JOBS) as pool:
-            list(pool.map(two_sandboxes, range(TRIALS)))
+            list(pool.map(two_sandboxes, range(count)))
 
-    rounds = measure({"study": timed(study), "sandboxes": timed(bare)}, workshop.rounds(3), warm_up=1)
-    what = f"a study of {TRIALS} trivial trials, {JOBS} at a time, against their sandboxes and commands alone"
-    yield Measured.of("study", what, rounds, ratio("study", "sandboxes"), target=2)
+    for count, target in zip(STUDIES, (2, None), strict=True):
+        variants = {
+            "study": timed(functools.partial(study, count)),
+            "sandboxes": timed(functools.partial(bare, count)),
+        }
+        rounds = measure(variants, workshop.rounds(3), warm_up=1)
+        what = (
+            f"a study of {count} trivial trials, {JOBS} at a time, against their sandboxes and commands alone"
+        )
+        yield Measured.of("study", what, rounds, ratio("study", "sandboxes"), target=target)
 
 
 def index(workshop: Workshop) -> Iterator[Measured]:

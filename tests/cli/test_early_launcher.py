@@ -32,3 +32,22 @@ def test_a_wrong_command_prints_its_message_only_and_ends_its_launcher(tmp_path:
 )
 def test_commands_that_start_no_sandbox_of_bubblewrap_start_no_launcher(words: str, starts: bool) -> None:  # noqa: FBT001
     assert _starts_sandboxes(words.split()) is starts
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "starts"),
+    [
+        ("contract.yaml", "id: a\nenvironment:\n  memory_mb: 64\n", True),
+        ("contract.yaml", "id: a\nenvironment:\n  image: debian\n", False),
+        ("environment/Dockerfile", "FROM debian\n", False),
+    ],
+)
+def test_a_contract_with_an_image_starts_no_launcher(
+    tmp_path: Path,
+    path: str,
+    text: str,
+    starts: bool,  # noqa: FBT001
+) -> None:
+    (tmp_path / path).parent.mkdir(exist_ok=True)
+    (tmp_path / path).write_text(text)
+    assert _starts_sandboxes(["run", str(tmp_path), "--agent", "noop"]) is starts

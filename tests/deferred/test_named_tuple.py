@@ -67,8 +67,8 @@ def test_a_field_without_a_default_after_one_with_a_default_is_refused() -> None
 
 def test_the_method_that_is_compiled_for_many_instances_makes_the_same_tuples() -> None:
     made = [Pair(left=number) for number in range(40)]
-    assert made == [Original(left=number) for number in range(40)]
-    assert Pair(1, right="c") == Original(1, right="c")
+    assert made == [(number, "b") for number in range(40)]
+    assert Pair(1, right="c") == (1, "c")
 
 
 class Many(NamedTuple):
@@ -102,4 +102,4 @@ def test_a_tuple_of_another_length_is_refused() -> None:
     with pytest.raises(TypeError, match="Expected 2 arguments, got 3"):
         Pair._make((1, "b", 3))
     with pytest.raises(ValueError, match="unexpected field names"):
-        Pair(1)._replace(other=2)
+        Pair(1)._replace(other=2)  # type: ignore[call-arg]

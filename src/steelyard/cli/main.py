@@ -103,6 +103,7 @@ _SYNONYMS = {  # words of other tools, and what they are here
 }
 _STARTS_SANDBOXES = {"run", "grade"}
 _STARTS_NONE = frozenset({"-h", "--help", "docker", "local", "--sandbox=docker", "--sandbox=local"})
+_GLANCE_BYTES = 1 << 16
 OPERATOR = 2
 INFRASTRUCTURE = 3
 
@@ -194,8 +195,24 @@ def _run(arguments: list[str]) -> int:
 
 
 def _starts_sandboxes(arguments: Sequence[str]) -> bool:
-    """Whether a command will probably start a sandbox of bubblewrap; a contract may still ask for another."""
-    return arguments[0] in _STARTS_SANDBOXES and not _STARTS_NONE.intersection(arguments)
+    """Whether a command will probably start a sandbox of bubblewrap. A wrong guess costs time alone."""
+    return (
+        arguments[0] in _STARTS_SANDBOXES
+        and not _STARTS_NONE.intersection(arguments)
+        and not any(map(_asks_for_container, arguments[1:]))
+    )
+
+
+def _asks_for_container(word: str) -> bool:
+    """Whether a word names a task or a contract with an image: a glance, as the contract is read later."""
+    if os.path.isfile(f"{word}/environment/Dockerfile"):  # noqa: PTH113  # pathlib is not loaded yet
+        return True
+    with suppress(OSError, ValueError):
+        path = f"{word}/contract.yaml" if os.path.isdir(word) else word  # noqa: PTH112  # as above
+        if path.endswith(".yaml"):
+            with open(path, "rb") as file:  # noqa: PTH123  # as above
+                return b"\n  image:" in file.read(_GLANCE_BYTES)
+    return False
 
 
 def _import_verb(verb: str, *, starts_sandboxes: bool = False) -> ModuleType:

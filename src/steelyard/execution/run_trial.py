@@ -74,6 +74,8 @@ def run_trial(  # noqa: PLR0913  # options, by name
     _terminate(run)
     seal(run.folder, signer)
     run.in_use.release()
+    if run.watch is not None:
+        run.watch.await_end()
     return load_evidence(run.folder, deep=False)  # the blobs were hashed for the seal just now
 
 

@@ -7,7 +7,6 @@ grading is taken before the run, in files without names, which vanish by themsel
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from steelyard.errors import InfraFault
+from steelyard.filesystem.plain_file import open_nameless
 
 FILES = 4  # the folder of gradings, a grading, a report, and one under way: each takes an inode too
 FILE_BYTES = 256 << 10
@@ -31,8 +31,9 @@ class Reserve:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for _ in range(FILES):
-                file = self._held.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115  # the stack closes it
-                os.posix_fallocate(file.fileno(), 0, FILE_BYTES)
+                file = open_nameless(folder)
+                self._held.callback(os.close, file)
+                os.posix_fallocate(file, 0, FILE_BYTES)
         except OSError as error:
             self.give_up()
             raise InfraFault(f"{folder} cannot hold a run: {error.strerror}") from error

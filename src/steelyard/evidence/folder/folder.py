@@ -14,15 +14,15 @@ all before it durable, and is written last.
 
 from __future__ import annotations
 
-import functools
 import os
 import stat
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import orjson
 
@@ -32,9 +32,6 @@ from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.filesystem.plain_file import read_plain
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
@@ -47,7 +44,7 @@ AGENT, CHECKS, BLOBS, GRADINGS, STEPS = "agent", "checks", "blobs", "gradings", 
 OUTCOME, FINDINGS = "outcome.json", "findings.json"
 TEMPORARY = ".tmp-"
 HOME_FOLDER = ".steelyard"  # of the default folder of runs
-_SYNCERS = 8
+_SYNCERS = 6  # threads beside the one that waits
 LAST = "last"  # names the newest run of a folder of runs
 
 _ODD = deferred_pattern(r"[^A-Za-z0-9._]+")
@@ -173,15 +170,28 @@ def sync(path: Path) -> None:
 
 def sync_together(paths: Iterable[Path]) -> None:
     """Files and folders are on the disk as they are now. They are synced at once: the disk is flushed for all, not for each."""
-    for _ in _syncers().map(sync, paths):
-        pass
+    left, faults = list(paths), list[OSError]()
 
+    def work() -> None:
+        with suppress(IndexError):  # none is left
+            while not faults:
+                path = left.pop()
+                try:
+                    sync(path)
+                except OSError as fault:
+                    faults.append(fault)
 
-@functools.cache
-def _syncers() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # commands that only read do not load it
-
-    return ThreadPoolExecutor(_SYNCERS, "steelyard-sync")
+    helpers = [threading.Thread(target=work, daemon=True) for _ in range(min(_SYNCERS, len(left) - 1))]
+    started = []
+    with suppress(RuntimeError):  # no more threads: the others do it
+        for helper in helpers:
+            helper.start()
+            started.append(helper)
+    work()
+    for helper in started:
+        helper.join()
+    if faults:
+        raise faults[0]
 
 
 def new_run_id(contract_id: str, agent: str, *, now: datetime | None = None) -> str:

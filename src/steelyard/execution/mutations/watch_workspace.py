@@ -155,6 +155,11 @@ class WorkspaceWatch:
         self._ended.set()
         self._idle.wait()
 
+    def await_end(self) -> None:
+        """After `close`: until nothing of the watch is left in this process."""
+        if self._thread.ident is not None:
+            self._thread.join()
+
     def _on_event(self, event: Event) -> None:
         """In the thread that logs. What was written before a call begins or ends is not of the time after it."""
         if event.type in {"tool.call", "tool.result"}:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 
 from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.plain_file import open_nameless
 
 
 class Spool:
@@ -40,7 +40,6 @@ def _nameless() -> int:
     folder = Cache.default().root / "tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            return os.dup(file.fileno())
+        return open_nameless(folder)
     except OSError:
         return -1
