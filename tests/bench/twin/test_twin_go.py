@@ -121,6 +121,7 @@ CERTAIN = {
     "got, err := half(c.n); if (err != nil) != c.wantErr { t.Fatal(err) }; if c.wantErr { continue }; if got != c.want { t.Error(got) } }",
     "rows_that_return_early": "for _, c := range []struct{ n, want int; fails bool }{{4, 2, false}, {3, 0, true}} {\n"
     "got, err := half(c.n); if c.fails { if err == nil { t.Error() }; continue }; if got != c.want { t.Error(got) } }",
+    "skipped_elsewhere": 'if add(1, 1) == 3 { t.Skip("never here") }\nif testing.Short() { t.Skip(); return }\nif add(1, 2) != 3 { t.Fatal() }',
     "helper": "wantSum(t, add(1, 2), 3)",
     "deferred": 'defer func() { if recover() == nil { t.Error("no panic") } }(); var m map[string]int; m["a"] = 1',
     "testify": "assert.Equal(t, 3, add(1, 2))",
@@ -335,6 +336,7 @@ def test_a_table_of_which_a_row_cannot_be_changed_controls_the_test_and_not_its_
     [
         "if testing.Short() { return }\nif add(1, 2) != 3 { t.Fatal() }",
         "for _, n := range numbers() { if add(n, 0) != 3 { t.Fatal() } }",
+        't.Run("a", func(t *testing.T) { if x() { t.Skip() }; if add(1, 2) != 3 { t.Fatal() } })',
         "if x() { if add(1, 2) != 3 { t.Fatal() } }",
         "if elapsed > limit { t.Fatal() }",
         "defer func() { recover() }()\nif add(1, 2) != 3 { t.Error() }\nt.Error()",

@@ -82,6 +82,7 @@ class Scope:
         default_factory=dict
     )  # how often a loop uses `tt.want`, but in conditions
     decided: frozenset[str] = frozenset()  # columns that decided that a row comes here
+    in_subtest: bool = False
 
     def inside(self, block: Node) -> Scope:
         """With the names that the statements of a block declare."""
@@ -171,8 +172,15 @@ class Scope:
 
     def fails(self, block: Node | None) -> bool:
         """Whether a test that comes here fails."""
+        return self._calls_in(block, FAILING)
+
+    def never_passes(self, block: Node | None) -> bool:
+        """Whether a test that comes here fails or is skipped; a test passes although one of its subtests is skipped."""
+        return self._calls_in(block, FAILING if self.in_subtest else FAILING | SKIPPING)
+
+    def _calls_in(self, block: Node | None, methods: frozenset[str]) -> bool:
         return block is not None and any(
-            self.is_failing(values_of(one)[0])
+            self.calls(values_of(one)[0], methods)
             for one in statements(block)
             if one.type == "expression_statement" and values_of(one)
         )

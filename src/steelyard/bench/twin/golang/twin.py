@@ -309,7 +309,7 @@ class _Reader:
         block = function.child_by_field_name("body")
         if function.type != "func_literal" or block is None:
             return
-        inside = scope.with_parameters(function)
+        inside = replace(scope.with_parameters(function), in_subtest=True)
         title = _title(arguments[0])
         in_table = bool(scope.tables)
         if title is None or loop or in_table:
@@ -340,7 +340,7 @@ class _Reader:
             inner = _Body(f"{body.path}/{name}", body.unit, body.depth + 1)
             before = self.assertions
             self.assertions = replace(before, suites=frozenset([receiver]))
-            scope = replace(self.scope, testing=frozenset([receiver]))
+            scope = replace(self.scope, testing=frozenset([receiver]), in_subtest=True)
             self._walk(block, scope, inner, certain=True)
             self.assertions = before
             if self._settle(inner):
@@ -580,14 +580,13 @@ def _ends(block: Node) -> bool:
 
 
 def _leaves(node: Node, scope: Scope) -> bool:
-    """Whether something in here may skip what follows, other than by failing the test."""
+    """Whether a test that passes may end or go on elsewhere in here, without coming to what follows."""
     if node.type in _JUMPS:
         return True
-    if node.type == "call_expression" and (
-        scope.calls(node, SKIPPING) or called(node)[0] in {"os.Exit", "panic"}
-    ):
+    skips = scope.in_subtest and scope.calls(node, SKIPPING)
+    if node.type == "call_expression" and (skips or called(node)[0] in {"os.Exit", "panic"}):
         return True
-    if node.type == "if_statement" and scope.fails(node.child_by_field_name("consequence")):
+    if node.type == "if_statement" and scope.never_passes(node.child_by_field_name("consequence")):
         other = node.child_by_field_name("alternative")
         return other is not None and _leaves(other, scope)
     return node.type != "func_literal" and any(_leaves(child, scope) for child in node.named_children)
