@@ -261,9 +261,23 @@ def used_columns(block: Node, testing: frozenset[str]) -> Counter[str]:
     found: Counter[str] = Counter()
     for one in _readers(block, testing):
         is_name = one.type in {"selector_expression", "index_expression", "identifier"}
-        if is_name and not is_condition(one):
+        if is_name and not is_condition(one) and not _is_row_of_a_column(one):
             found[text_of(one)] += 1
     return found
+
+
+def _is_row_of_a_column(node: Node) -> bool:
+    """`tt` of `tt.want`, and not of a method of the row."""
+    above = node.parent
+    if node.type != "identifier" or above is None or above.child_by_field_name("operand") != node:
+        return False
+    around = above.parent
+    is_method = (
+        around is not None
+        and around.type == "call_expression"
+        and around.child_by_field_name("function") == above
+    )
+    return above.type in {"selector_expression", "index_expression"} and not is_method
 
 
 def is_condition(node: Node) -> bool:
