@@ -73,6 +73,7 @@ CERTAIN = {
     "largest_int8": "var got int8 = 127; if got != 127 { t.Fatal(got) }",
     "smallest_int8": "var got int8 = -128; if got != -128 { t.Fatal(got) }",
     "largest_uint64": "var got uint64 = 18446744073709551615; if got != 18446744073709551615 { t.Fatal(got) }",
+    "smallest_int64": "var got int64 = -9223372036854775808; if got != -9223372036854775808 { t.Fatal(got) }",
     "hexadecimal": "if add(200, 55) != 0xff { t.Fatal() }",
     "octal": "if add(448, 45) != 0755 { t.Fatal() }",
     "underscores": "if add(999999, 1) != 1_000_000 { t.Fatal() }",
@@ -121,6 +122,7 @@ CERTAIN = {
     "got, err := half(c.n); if (err != nil) != c.wantErr { t.Fatal(err) }; if c.wantErr { continue }; if got != c.want { t.Error(got) } }",
     "rows_that_return_early": "for _, c := range []struct{ n, want int; fails bool }{{4, 2, false}, {3, 0, true}} {\n"
     "got, err := half(c.n); if c.fails { if err == nil { t.Error() }; continue }; if got != c.want { t.Error(got) } }",
+    "skipped_elsewhere": 'if add(1, 1) == 3 { t.Skip("never here") }\nif testing.Short() { t.Skip(); return }\nif add(1, 2) != 3 { t.Fatal() }',
     "helper": "wantSum(t, add(1, 2), 3)",
     "deferred": 'defer func() { if recover() == nil { t.Error("no panic") } }(); var m map[string]int; m["a"] = 1',
     "testify": "assert.Equal(t, 3, add(1, 2))",
@@ -335,6 +337,7 @@ def test_a_table_of_which_a_row_cannot_be_changed_controls_the_test_and_not_its_
     [
         "if testing.Short() { return }\nif add(1, 2) != 3 { t.Fatal() }",
         "for _, n := range numbers() { if add(n, 0) != 3 { t.Fatal() } }",
+        't.Run("a", func(t *testing.T) { if x() { t.Skip() }; if add(1, 2) != 3 { t.Fatal() } })',
         "if x() { if add(1, 2) != 3 { t.Fatal() } }",
         "if elapsed > limit { t.Fatal() }",
         "defer func() { recover() }()\nif add(1, 2) != 3 { t.Error() }\nt.Error()",
@@ -351,6 +354,27 @@ def test_an_opposite_whose_message_would_panic_is_not_used() -> None:
     """`t.Fatal(err.Error())` where err is nil ends all tests of the package."""
     body = "_, err := half(4); if err != nil { t.Fatal(err.Error()) }"
     assert b"err == nil" not in twin(source({"x": body})).source.partition(b"func TestX")[2]
+
+
+@pytest.mark.parametrize("message", ["numbers[i]", "*got", "err.Error()"])
+def test_the_opposite_of_two_conditions_is_not_used_where_the_message_may_panic(message: str) -> None:
+    body = f"got, err := half(4); if err != nil && got == nil {{ t.Fatal({message}) }}"
+    assert twin(source({"x": body})).marked == {"TestX"}
+
+
+def test_a_row_that_is_an_input_as_a_whole_is_not_changed() -> None:
+    body = "for _, c := range []point{{1, 2}, {3, 4}} { if got := c.swap(); got.X != c.Y { t.Fatal() } }"
+    text = twin(source({"x": body})).source
+    assert b"{{1, 2}, {3, 4}}" in text
+
+
+def test_subtests_that_another_function_of_the_file_runs_are_not_called_certain() -> None:
+    """Which subtests it makes is not known, so not every subtest is a row of the table."""
+    rows = 'for _, c := range []struct{ n string; want int }{{"a", 3}} { t.Run(c.n, func(t *testing.T) { if add(1, 2) != c.want { t.Fatal("...") } }) }'
+    helper = '\nfunc more(t *testing.T) { t.Run("x", func(t *testing.T) {}) }\n'
+    alone, beside = twin(source({"x": rows})), twin(source({"x": f"{rows}\nmore(t)"}) + helper.encode())
+    assert (alone.is_certain("TestX/a"), beside.is_certain("TestX/a")) == (True, None)
+    assert beside.is_certain("TestX")
 
 
 def test_what_is_no_test_is_left_alone() -> None:

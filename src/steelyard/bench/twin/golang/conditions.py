@@ -107,6 +107,8 @@ class Conditions:
         if columns is not None:
             table, cells = columns
             other_uses = scope.columns.get(text_of(node), 0) - (not is_condition(node))
+            if node.type != "identifier":  # the row as a whole
+                other_uses += scope.columns.get(scope.variable_of(node), 0)
             most = Odds.OPEN if other_uses > 0 or text_of(node) in scope.decided else odds
             for cell in cells:
                 others = self._of_cell(cell, make) if cell is not None else None

@@ -65,7 +65,8 @@ def called(node: Node) -> tuple[str, list[Node]]:
     function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if node.type != "call_expression" or function is None or arguments is None:
         return "", []
-    if function.type not in {"identifier", "selector_expression"} or "..." in text_of(arguments):
+    is_spread = any(one.type in {"...", "variadic_argument"} for one in arguments.children)
+    if is_spread or function.type not in {"identifier", "selector_expression"}:
         return "", []
     return text_of(function), values_of(arguments)
 

@@ -82,6 +82,7 @@ class Scope:
         default_factory=dict
     )  # how often a loop uses `tt.want`, but in conditions
     decided: frozenset[str] = frozenset()  # columns that decided that a row comes here
+    in_subtest: bool = False
 
     def inside(self, block: Node) -> Scope:
         """With the names that the statements of a block declare."""
@@ -171,8 +172,15 @@ class Scope:
 
     def fails(self, block: Node | None) -> bool:
         """Whether a test that comes here fails."""
+        return self._calls_in(block, FAILING)
+
+    def never_passes(self, block: Node | None) -> bool:
+        """Whether a test that comes here fails or is skipped; a test passes although one of its subtests is skipped."""
+        return self._calls_in(block, FAILING if self.in_subtest else FAILING | SKIPPING)
+
+    def _calls_in(self, block: Node | None, methods: frozenset[str]) -> bool:
         return block is not None and any(
-            self.is_failing(values_of(one)[0])
+            self.calls(values_of(one)[0], methods)
             for one in statements(block)
             if one.type == "expression_statement" and values_of(one)
         )
@@ -253,9 +261,23 @@ def used_columns(block: Node, testing: frozenset[str]) -> Counter[str]:
     found: Counter[str] = Counter()
     for one in _readers(block, testing):
         is_name = one.type in {"selector_expression", "index_expression", "identifier"}
-        if is_name and not is_condition(one):
+        if is_name and not is_condition(one) and not _is_row_of_a_column(one):
             found[text_of(one)] += 1
     return found
+
+
+def _is_row_of_a_column(node: Node) -> bool:
+    """`tt` of `tt.want`, and not of a method of the row."""
+    above = node.parent
+    if node.type != "identifier" or above is None or above.child_by_field_name("operand") != node:
+        return False
+    around = above.parent
+    is_method = (
+        around is not None
+        and around.type == "call_expression"
+        and around.child_by_field_name("function") == above
+    )
+    return above.type in {"selector_expression", "index_expression"} and not is_method
 
 
 def is_condition(node: Node) -> bool:

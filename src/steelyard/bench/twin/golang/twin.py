@@ -52,6 +52,7 @@ MAX_DEPTH = 40
 _TEST = re.compile(r"(Test|Fuzz|Example)([^a-z].*)?")
 _OUTPUT = re.compile(r"//\s*(?:unordered )?output:", re.IGNORECASE)
 _JUMPS = frozenset(["return_statement", "break_statement", "continue_statement", "goto_statement"])
+_RUN = re.compile(r"\w\.Run\((?!\))")
 _NEEDLES = re.compile(r'(?:Contains|HasPrefix|HasSuffix|Index)\([^"\n]*"([^"\n]+)"')
 
 
@@ -135,6 +136,8 @@ class _Body:
     found: list[Found] = field(default_factory=list)
     loops: list[_Loop] = field(default_factory=list)
     runs: int = 0  # places where loops make subtests
+    seen: int = 0  # calls that run subtests
+    text: str = ""
     in_loops: list[Found] = field(default_factory=list)  # in subtests that a loop makes
     fails: bool = False  # a subtest does, for certain
 
@@ -158,6 +161,12 @@ class _Reader:
         own = frozenset(name for name in shared if uses[name] == 2)
         self.scope = Scope(dict(_structs(self.root)), shared, own)
         self.methods = dict(self._suite_methods())
+        # Functions of the file that run subtests themselves.
+        self.runners = {
+            text_of(one.child_by_field_name("name"))
+            for one in values_of(self.root)
+            if one.type == "function_declaration" and _RUN.search(text_of(one))
+        }
         self.assertions = Assertions(self.conditions, imports_of(self.root))
         self.assertions = replace(self.assertions, helpers=dict(self._helpers()))
 
@@ -168,7 +177,7 @@ class _Reader:
         if name.startswith("Example"):
             self._example(name, body)
             return
-        inner = _Body(name, name, 0)
+        inner = _Body(name, name, 0, text=text_of(body))
         self._walk(body, self.scope.with_parameters(function), inner, certain=True)
         if not self._settle(inner):
             self._mark(name, body, next(parameters_of_testing(function), ""))
@@ -185,9 +194,14 @@ class _Reader:
             return body.fails
         self.ways.setdefault(body.unit, []).append((body.path, ways))
         self.changed[body.path] = body.fails or ways.certain
-        if whole is not None:
+        if whole is not None and self._sees_all(body):
             self.changed[f"{body.path}/"] = True
         return True
+
+    def _sees_all(self, body: _Body) -> bool:
+        """Whether no subtests can come from elsewhere: from a call that was not read, or from a function of the file."""
+        called_names = set(re.findall(r"\b(\w+)\(", body.text)) & self.runners
+        return len(_RUN.findall(body.text)) == body.seen and not called_names
 
     @staticmethod
     def _whole(found: Iterable[Found], loops: Mapping[int, int], *, is_single: bool) -> Ways | None:
@@ -309,7 +323,8 @@ class _Reader:
         block = function.child_by_field_name("body")
         if function.type != "func_literal" or block is None:
             return
-        inside = scope.with_parameters(function)
+        inside = replace(scope.with_parameters(function), in_subtest=True)
+        body.seen += 1
         title = _title(arguments[0])
         in_table = bool(scope.tables)
         if title is None or loop or in_table:
@@ -321,10 +336,11 @@ class _Reader:
                 body.loops.append(_Loop(-1, 1))  # which rows make which subtest is not known
             self._walk(block, inside, body, certain=certain, loop=True)
             return
-        inner = _Body(f"{body.path}/{title}", body.unit, body.depth + 1)
+        inner = _Body(f"{body.path}/{title}", body.unit, body.depth + 1, text=text_of(block))
         before = self.changed.get(inner.path)
         self._walk(block, inside, inner, certain=certain)
         self._settle(inner)
+        body.seen += inner.seen
         body.fails |= self.changed.get(inner.path, False) and certain
         if before is not None:
             self.changed[inner.path] = False  # two subtests of one name cannot be distinguished
@@ -337,10 +353,10 @@ class _Reader:
             block = method.child_by_field_name("body")
             if block is None or not receiver or f"{body.path}/{name}" in self.changed:
                 continue
-            inner = _Body(f"{body.path}/{name}", body.unit, body.depth + 1)
+            inner = _Body(f"{body.path}/{name}", body.unit, body.depth + 1, text=text_of(block))
             before = self.assertions
             self.assertions = replace(before, suites=frozenset([receiver]))
-            scope = replace(self.scope, testing=frozenset([receiver]))
+            scope = replace(self.scope, testing=frozenset([receiver]), in_subtest=True)
             self._walk(block, scope, inner, certain=True)
             self.assertions = before
             if self._settle(inner):
@@ -549,11 +565,13 @@ def _without_crashes(found: Iterable[Found], test: Node, then: Node) -> Iterator
     That is the opposite, where the message uses what is nil then; and an error that a row expects, where the test goes on
     with what was returned beside it.
     """
+    text = text_of(then)
     names = compared_with_nil(test)
-    is_used = any(
-        re.search(rf"\b{re.escape(name)}(\.|\[)|\*{re.escape(name)}\b", text_of(then)) for name in names
-    )
-    goes_on = not _ends(then) and not re.search(r"\.(Fatalf?|FailNow)\(", text_of(then))
+    # An index, a pointer, a part of what is nil then; of two conditions it is not known which one held.
+    uses = [r"\w\[", r"\*\w", *(rf"\b{re.escape(name)}\." for name in names)]
+    uses += [r"\b(?!t\.)\w+\.\w+\("] if operator_of(plain(test)) == "&&" else []
+    is_used = any(re.search(one, text) for one in uses)
+    goes_on = not _ends(then) and not re.search(r"\.(Fatalf?|FailNow)\(", text)
     for one in found:
         expects_error = one.table >= 0 and any(change.edit.text == "false" for change in one.places[0])
         if not (is_used and one.strength is Strength.NEGATION) and not (goes_on and expects_error):
@@ -580,14 +598,13 @@ def _ends(block: Node) -> bool:
 
 
 def _leaves(node: Node, scope: Scope) -> bool:
-    """Whether something in here may skip what follows, other than by failing the test."""
+    """Whether a test that passes may end or go on elsewhere in here, without coming to what follows."""
     if node.type in _JUMPS:
         return True
-    if node.type == "call_expression" and (
-        scope.calls(node, SKIPPING) or called(node)[0] in {"os.Exit", "panic"}
-    ):
+    skips = scope.in_subtest and scope.calls(node, SKIPPING)
+    if node.type == "call_expression" and (skips or called(node)[0] in {"os.Exit", "panic"}):
         return True
-    if node.type == "if_statement" and scope.fails(node.child_by_field_name("consequence")):
+    if node.type == "if_statement" and scope.never_passes(node.child_by_field_name("consequence")):
         other = node.child_by_field_name("alternative")
         return other is not None and _leaves(other, scope)
     return node.type != "func_literal" and any(_leaves(child, scope) for child in node.named_children)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from steelyard.bench.twin.plausible.numbers import farther, other_integers, other_numbers
 
 # Largest values of the types of numbers: what fits the old number's type fits the new one.
-_LIMITS = (127, 255, 32767, 65535, (1 << 31) - 1, (1 << 32) - 1, (1 << 63) - 1, (1 << 64) - 1)
+_BITS = (8, 16, 32, 64)
+_LIMITS = sorted(limit for bits in _BITS for limit in (2 ** (bits - 1) - 1, 2 ** (bits - 1), 2**bits - 1))
 _NEARLY = 1e-4  # values that differ by less might be one value in a small type of floating point
 _EXACT = 10**7  # and so might whole numbers from here on
 
