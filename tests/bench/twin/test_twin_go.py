@@ -368,6 +368,17 @@ def test_a_row_that_is_an_input_as_a_whole_is_not_changed() -> None:
     assert b"{{1, 2}, {3, 4}}" in text
 
 
+def test_an_argument_that_a_helper_uses_for_more_than_comparing_is_not_changed() -> None:
+    helper = b"\nfunc check(t *testing.T, n int) { if add(n, 0) != n { t.Fatal(n) } }\n"
+    assert twin(source({"x": "check(t, 3)"}) + helper).marked == {"TestX"}
+
+
+def test_a_column_that_decides_what_is_compared_before_is_not_changed() -> None:
+    rows = "[]struct{ want *point; ok bool }{{nil, false}}"
+    body = f"for _, c := range {rows} {{ if c.ok && got != *c.want {{ t.Error() }}; if (err == nil) != c.ok {{ t.Fatal() }} }}"
+    assert rows.encode() in twin(source({"x": body})).source
+
+
 def test_subtests_that_another_function_of_the_file_runs_are_not_called_certain() -> None:
     """Which subtests it makes is not known, so not every subtest is a row of the table."""
     rows = 'for _, c := range []struct{ n string; want int }{{"a", 3}} { t.Run(c.n, func(t *testing.T) { if add(1, 2) != c.want { t.Fatal("...") } }) }'

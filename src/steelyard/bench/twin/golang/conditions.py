@@ -109,7 +109,8 @@ class Conditions:
             other_uses = scope.columns.get(text_of(node), 0) - (not is_condition(node))
             if node.type != "identifier":  # the row as a whole
                 other_uses += scope.columns.get(scope.variable_of(node), 0)
-            most = Odds.OPEN if other_uses > 0 or text_of(node) in scope.decided else odds
+            is_later = scope.first.get(text_of(node), node.start_byte) < node.start_byte
+            most = Odds.OPEN if other_uses > 0 or is_later or text_of(node) in scope.decided else odds
             for cell in cells:
                 others = self._of_cell(cell, make) if cell is not None else None
                 if cell is not None and others is not None and others.edits:

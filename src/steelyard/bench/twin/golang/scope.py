@@ -81,6 +81,7 @@ class Scope:
     columns: Mapping[str, int] = field(
         default_factory=dict
     )  # how often a loop uses `tt.want`, but in conditions
+    first: Mapping[str, int] = field(default_factory=dict)  # where a loop uses `tt.want` first
     decided: frozenset[str] = frozenset()  # columns that decided that a row comes here
     in_subtest: bool = False
 
@@ -119,7 +120,16 @@ class Scope:
         values = {name: one for name, one in self.values.items() if name not in names}
         kept = {name: one for name, one in self.tables.items() if name not in names}
         own = {names[1]: table} if len(names) == 2 and self._is_own(right) else {}
-        return replace(self, values=values, tables={**kept, **own}, columns={**self.columns, **columns})
+        first: dict[str, int] = {}
+        for one in _readers(body, self.testing):
+            first.setdefault(text_of(one), one.start_byte)
+        return replace(
+            self,
+            values=values,
+            tables={**kept, **own},
+            columns={**self.columns, **columns},
+            first={**self.first, **first},
+        )
 
     @property
     def is_narrowed(self) -> bool:

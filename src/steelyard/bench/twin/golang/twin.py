@@ -52,6 +52,7 @@ MAX_DEPTH = 40
 _TEST = re.compile(r"(Test|Fuzz|Example)([^a-z].*)?")
 _OUTPUT = re.compile(r"//\s*(?:unordered )?output:", re.IGNORECASE)
 _JUMPS = frozenset(["return_statement", "break_statement", "continue_statement", "goto_statement"])
+_BOOLEAN = re.compile(r"\b(true|false)$")
 _RUN = re.compile(r"\w\.Run\((?!\))")
 _NEEDLES = re.compile(r'(?:Contains|HasPrefix|HasSuffix|Index)\([^"\n]*"([^"\n]+)"')
 
@@ -498,11 +499,12 @@ def _parameter_names(function: Node) -> Iterator[str]:
 
 
 def _compared(block: Node, scope: Scope) -> Iterator[str]:
-    """Names of which a function says, in the first statements that can fail a test, that they must be equal."""
+    """Names that a function uses only to say, in the first statements that can fail a test, that they must be equal."""
+    uses = used_names(block, scope.testing)
     for statement in statements(block):
         test, then = statement.child_by_field_name("condition"), statement.child_by_field_name("consequence")
         if statement.type == "if_statement" and test is not None and scope.fails(then):
-            yield from _unequal_names(plain(test))
+            yield from (name for name in _unequal_names(plain(test)) if uses[name] == 1)
         elif _leaves(statement, scope):
             return
 
@@ -573,7 +575,7 @@ def _without_crashes(found: Iterable[Found], test: Node, then: Node) -> Iterator
     is_used = any(re.search(one, text) for one in uses)
     goes_on = not _ends(then) and not re.search(r"\.(Fatalf?|FailNow)\(", text)
     for one in found:
-        expects_error = one.table >= 0 and any(change.edit.text == "false" for change in one.places[0])
+        expects_error = one.table >= 0 and any(_BOOLEAN.search(change.edit.text) for change in one.places[0])
         if not (is_used and one.strength is Strength.NEGATION) and not (goes_on and expects_error):
             yield one
 

@@ -299,7 +299,8 @@ class _Reader:
                 if text_of(macro.child_by_field_name("macro")) == "assert_eq" and trees:
                     for part in parts_of(trees[0])[:2]:
                         name = text_of(part[0]) if len(part) == 1 else ""
-                        if name in names and names.index(name) < len(given):
+                        is_used_once = len(re.findall(rf"\b{re.escape(name)}\b", text_of(body))) == 1
+                        if name in names and is_used_once and names.index(name) < len(given):
                             others = self.literals.others(given[names.index(name)])
                             yield _Found(Strength.VALUE, others.odds, (_place(others),))
             if _leaves(statement) or statement.type not in {"expression_statement", "let_declaration"}:
