@@ -233,7 +233,7 @@ def _leaderboard(agents: Sequence[AgentNumbers]) -> Markup:
                 tag("span", " baseline", class_="dim") if one.is_baseline else None,
             ),
             _estimate(one.success),
-            join(_estimate(one.bounds.worst), tag("span", "to"), _estimate(one.bounds.best)),
+            join(_estimate(one.bounds.worst), " to ", _estimate(one.bounds.best)),
             _estimate(one.within_budget),
             _number(one.quality),
             _number(one.economics.cost_per_success, "${:.2f}"),
