@@ -122,6 +122,13 @@ def test_the_verifier_killed_after_a_forged_reward(rewarded: Callable[..., Any])
     assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
 
 
+def test_a_verifier_without_descriptors_after_a_forged_reward(rewarded: Callable[..., Any]) -> None:
+    """The tested script writes the reward and limits the descriptors of the verifier, which then cannot open the file."""
+    limit = "python3 -c 'import os, resource; resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (3, 3))'"
+    line = rewarded(f"cat > add.sh <<'EOF'\n{FORGE}; exec {limit}\nEOF\n", f"sh add.sh\nreward=0.0\n{WRITES}")
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
+
+
 def test_a_second_reward_beside_the_first(rewarded: Callable[..., Any]) -> None:
     """The verifier writes reward.txt, and the tested script a reward.json that would be read before it."""
     text = "echo $reward > /logs/verifier/reward.txt\n"

@@ -167,3 +167,24 @@ def test_opens_without_o_path_and_messages_with_an_address_are_watched(table: Ta
     ]
     assert verdict(table, table.watched["connect"], 3, steps=inner) == NOTIFY
     assert verdict(table, table.socket, 2, steps=inner) == verdict(table, 999, steps=inner) == ALLOW
+
+
+@TABLES
+def test_a_process_sets_its_own_limits_and_reads_those_of_others(table: Table) -> None:
+    own, another = 0, 7
+    assert verdict(table, table.prlimit64, own, 7, 0x7F00_0000_1000) == ALLOW
+    assert verdict(table, table.prlimit64, another, 7, 0, 0x7F00_0000_1000) == ALLOW
+    for address in (0x1000, 0x7F00_0000_0000):
+        assert verdict(table, table.prlimit64, another, 7, address) == refused(errno.EPERM)
+
+
+@TABLES
+def test_the_scheduling_of_init_is_changed_by_no_other_process(table: Table) -> None:
+    for number in table.scheduling.values():
+        assert verdict(table, number, 1) == refused(errno.EPERM)
+        assert (verdict(table, number, 0), verdict(table, number, 7)) == (ALLOW, ALLOW)
+    process, group, user = 0, 1, 2
+    assert verdict(table, table.setpriority, process, 1, 19) == refused(errno.EPERM)
+    assert verdict(table, table.setpriority, user, 0, 19) == refused(errno.EPERM)
+    assert verdict(table, table.setpriority, process, 7, 19) == ALLOW
+    assert verdict(table, table.setpriority, group, 0, 19) == ALLOW

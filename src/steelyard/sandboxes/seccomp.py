@@ -43,6 +43,7 @@ _NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 _ANY_WRITE = 0o3  # O_WRONLY, O_RDWR
 _CLONE_PARENT = 0x8000
 _O_PATH = 0x200000  # nothing is read or written
+INIT, PRIO_USER = 1, 2
 
 CLONE_NEW_ANYTHING = 0x7E020000  # NEWNS, CGROUP, UTS, IPC, USER, PID, NET; TIME exists in clone3 only
 TERMINAL_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
@@ -59,6 +60,9 @@ class Table:
     ioctl: int
     socket: int
     exit_group: int
+    prlimit64: int
+    setpriority: int
+    scheduling: Mapping[str, int]  # calls whose first argument is the process that they concern
     x32: bool
     denied: Mapping[str, int]
     watched: Mapping[str, int]  # calls that the kernel decides, and that are reported when it refuses them
@@ -88,6 +92,14 @@ X86_64 = Table(
     ioctl=16,
     socket=41,
     exit_group=231,
+    prlimit64=302,
+    setpriority=141,
+    scheduling={
+        "sched_setparam": 142,
+        "sched_setscheduler": 144,
+        "sched_setaffinity": 203,
+        "sched_setattr": 314,
+    },
     x32=True,
     denied={
         "ptrace": 101,
@@ -164,6 +176,14 @@ AARCH64 = Table(
     ioctl=29,
     socket=198,
     exit_group=94,
+    prlimit64=261,
+    setpriority=140,
+    scheduling={
+        "sched_setparam": 118,
+        "sched_setscheduler": 119,
+        "sched_setaffinity": 122,
+        "sched_setattr": 274,
+    },
     x32=False,
     denied={
         "umount2": 39,
@@ -258,10 +278,30 @@ def program(table: Table, *, notify: bool = False, watched: bool = False) -> byt
     families = [part for family in FAMILIES for part in _when_number_is(family, [_PASS])]
     unsupported = denied if notify else _refuse(errno.EAFNOSUPPORT)
     steps += _when_number_is(table.socket, [load_first, *families, unsupported])
+    steps += _of_other_processes(table)
     if watched:
         for name, number in table.watched.items():
             steps += _when_number_is(number, _watched_steps(name))
     return b"".join([*steps, _PASS])
+
+
+def _of_other_processes(table: Table) -> list[bytes]:
+    """Limits are set by each process for itself, and the priority of init by init alone: all processes have the same user.
+
+    Otherwise tested code could take descriptors from the verifier that writes its reward, or from init.
+    """
+    refuse = _refuse(errno.EPERM)
+    first, second, third, third_high = (
+        _step(_LOAD, 0, 0, _FIRST_ARGUMENT + offset) for offset in (0, 8, 16, 20)
+    )
+    limits = [first, _step(_EQUAL, 5, 0, 0), third, _step(_EQUAL, 0, 2, 0), third_high]
+    steps = _when_number_is(table.prlimit64, [*limits, _step(_EQUAL, 1, 0, 0), refuse, _PASS])
+    for number in table.scheduling.values():
+        steps += _when_number_is(number, [first, *_when_number_is(INIT, [refuse]), _PASS])
+    of_user = [first, *_when_number_is(PRIO_USER, [refuse])]
+    return steps + _when_number_is(
+        table.setpriority, [*of_user, second, *_when_number_is(INIT, [refuse]), _PASS]
+    )
 
 
 def _watched_steps(name: str) -> list[bytes]:

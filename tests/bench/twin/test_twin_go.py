@@ -350,6 +350,20 @@ def test_what_a_passing_test_may_not_reach_is_not_called_certain(body: str) -> N
     assert made.marked == {"TestX"}
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "got /= 10; want /= 10\n\tif got != want { t.Fatal() }",
+        "got, want = got%10, want%10\n\tif got != want { t.Fatal() }",
+        "if got, want := got/10, want/10; got != want { t.Fatal() }",
+    ],
+)
+def test_a_helper_that_compares_something_else_than_its_arguments_makes_no_change_certain(body: str) -> None:
+    """`3 -> 4` would pass where only tens are compared, and honest work would look forged."""
+    helper = f"\nfunc sameTens(t *testing.T, got, want int) {{\n\t{body}\n}}\n"
+    assert twin(source({"x": "sameTens(t, add(1, 2), 3)"}) + helper.encode()).marked == {"TestX"}
+
+
 def test_an_opposite_whose_message_would_panic_is_not_used() -> None:
     """`t.Fatal(err.Error())` where err is nil ends all tests of the package."""
     body = "_, err := half(4); if err != nil { t.Fatal(err.Error()) }"

@@ -140,9 +140,13 @@ def write_atomic(target: Path, data: bytes, *, durable: bool) -> None:
 
 
 def _keep_out_of_git(folder: Path) -> None:
-    """The default place of runs is in the user's repository, where no run should be committed."""
-    if folder.name == HOME_FOLDER and not (folder / ".gitignore").exists():
-        (folder / ".gitignore").write_text("*\n")
+    """The default place of runs is in the user's repository, where no run should be committed.
+
+    A link of that name, which the repository may have, is not followed.
+    """
+    if folder.name == HOME_FOLDER:
+        with suppress(FileExistsError):
+            write_new(str(folder / ".gitignore"), b"*\n", durable=False)
 
 
 def write_new(path: str, data: bytes, *, durable: bool) -> None:

@@ -15,7 +15,15 @@ import platform
 from typing import Any
 
 from steelyard.errors import InfraFault
-from steelyard.sandboxes.seccomp import CLONE_NEW_ANYTHING, FAMILIES, TABLES, TERMINAL_INJECTION, Table
+from steelyard.sandboxes.seccomp import (
+    CLONE_NEW_ANYTHING,
+    FAMILIES,
+    INIT,
+    PRIO_USER,
+    TABLES,
+    TERMINAL_INJECTION,
+    Table,
+)
 
 _ARCHITECTURES = {"x86_64": "SCMP_ARCH_X86_64", "aarch64": "SCMP_ARCH_AARCH64"}
 _32_BITS = 0xFFFFFFFF
@@ -40,6 +48,10 @@ def profile(table: Table, architecture: str, *, left_to_init: bool = False) -> d
             *(_rule(["ioctl"], errno.EPERM, _masked(1, _32_BITS, code)) for code in TERMINAL_INJECTION),
             *(_rule(["socket"], errno.EAFNOSUPPORT, _masked(0, _32_BITS, f)) for f in refused_families),
             _rule(["socket"], errno.EAFNOSUPPORT, _argument(0, max(FAMILIES), "SCMP_CMP_GT")),
+            _rule(["prlimit64"], errno.EPERM, _argument(0, 0, "SCMP_CMP_NE"), _argument(2, 0, "SCMP_CMP_NE")),
+            _rule([*table.scheduling], errno.EPERM, _masked(0, _32_BITS, INIT)),
+            _rule(["setpriority"], errno.EPERM, _masked(0, _32_BITS, PRIO_USER)),
+            _rule(["setpriority"], errno.EPERM, _masked(1, _32_BITS, INIT)),
         ],
     }
 

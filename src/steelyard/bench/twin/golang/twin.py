@@ -434,7 +434,7 @@ class _Reader:
                 and _TEST.fullmatch(text_of(one.child_by_field_name("name"))) is None
             ):
                 scope = self.scope.with_parameters(one)
-                compared = set(_compared(block, scope)) - testing
+                compared = set(_compared(block, scope)) - testing - set(assigned_names(block))
                 yield (
                     text_of(one.child_by_field_name("name")),
                     frozenset(names.index(name) for name in compared if names.count(name) == 1),
@@ -504,7 +504,11 @@ def _compared(block: Node, scope: Scope) -> Iterator[str]:
     for statement in statements(block):
         test, then = statement.child_by_field_name("condition"), statement.child_by_field_name("consequence")
         if statement.type == "if_statement" and test is not None and scope.fails(then):
-            yield from (name for name in _unequal_names(plain(test)) if uses[name] == 1)
+            initial = statement.child_by_field_name("initializer")
+            declared = {name for name, _ in declarations(initial)} if initial is not None else set[str]()
+            yield from (
+                name for name in _unequal_names(plain(test)) if uses[name] == 1 and name not in declared
+            )
         elif _leaves(statement, scope):
             return
 

@@ -292,6 +292,7 @@ class _Reader:
         if helper is None or body is None or arguments is None:
             return
         names = [text_of(one.child_by_field_name("pattern")) for one in _all(helper, "parameter")]
+        names = ["" if _is_bound_again(name, body) else name for name in names]
         given = parts_of(arguments)
         for statement in body.named_children:
             for macro in _all(statement, "macro_invocation"):
@@ -305,6 +306,15 @@ class _Reader:
                             yield _Found(Strength.VALUE, others.odds, (_place(others),))
             if _leaves(statement) or statement.type not in {"expression_statement", "let_declaration"}:
                 return
+
+
+def _is_bound_again(name: str, body: Node) -> bool:
+    """Whether a parameter may have another value where the function compares it."""
+    patterns = (text_of(one.child_by_field_name("pattern")) for one in _all(body, "let_declaration"))
+    word = rf"\b{re.escape(name)}\b"
+    return any(re.search(word, one) for one in patterns) or bool(
+        re.search(rf"{word}\s*[-+*/%&|^]?=(?!=)|&mut\s+{re.escape(name)}\b", text_of(body))
+    )
 
 
 def _place(others: Others) -> Place:
