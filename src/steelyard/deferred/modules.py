@@ -186,3 +186,9 @@ def defer_modules() -> None:
     """From now on, modules of Steelyard run when they are first used."""
     if _DeferringFinder not in sys.meta_path:
         sys.meta_path.insert(0, _DeferringFinder)
+
+
+def has_run(name: str) -> bool:
+    """Whether the code of a module ran: a deferred one is in `sys.modules` before."""
+    module = sys.modules.get(name)
+    return module is not None and _STATE not in module.__dict__
