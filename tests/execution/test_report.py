@@ -48,6 +48,16 @@ def test_an_agent_that_ran_out_of_time_leaves_an_alert_and_an_intervention(
     assert ended["event"] == alert["event"]
 
 
+def test_an_alert_about_time_names_the_stage_that_it_came_in(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    policy = {"stages": ["inspect", "write"], "require": ["enforced_stages"]}
+    contract = author.write(policy=policy, budget={"wall_s": 2, "headroom": {"wall_s": 1}})
+    (alert,) = steelyard("run", contract, "--agent", script("sleep 60"), "--json").line["alerts"]
+    assert (alert["stage"], alert["severity"]) == ("inspect", "resource")
+    assert "wall-clock budget" in alert["why"]
+
+
 def test_a_process_killed_for_its_memory_is_an_intervention_though_the_agent_went_on(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
