@@ -15,6 +15,7 @@ from steelyard.contract.allowed_hosts import THIS_MACHINE
 from steelyard.contract.parse.host_variables import secret_host_values
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault, LastingFault
+from steelyard.evidence.fallback_units import FALLBACK
 from steelyard.evidence.redact import Secrets
 from steelyard.evidence.text_rules import TextRules, read_patterns
 from steelyard.execution.alerts import stop_for_models
@@ -125,8 +126,6 @@ def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
     """For the manifest: where requests go, and how they are priced. No key is in it."""
     if not speaks_to_models(agent):
         return None
-    from steelyard.providers.prices import FALLBACK  # noqa: PLC0415  # the same
-
     options = trial.options.gateway
     return {
         "mode": "replay" if options.replay else "record" if options.record else "live",
