@@ -24,8 +24,9 @@ from steelyard.evidence.trace.chain import Event, read_events
 from steelyard.execution.supervision.decisions import Decision, write_decision
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
+from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
-from steelyard.study.record import Record
+from steelyard.study.record import Record, grading_of
 from steelyard.study.verify_record import record_breaks
 
 SANDBOXES = ["bubblewrap", "docker"]
@@ -243,6 +244,17 @@ def test_test_runs_among_reported_calls_are_counted(run: Run) -> None:
 
     counts = run(work, budget=TIME).evidence.counts
     assert (counts["test_cycles"], counts["tool_calls"]) == (1, {"execute": 2})
+
+
+def test_a_result_line_has_the_alert_that_ended_the_run_after_any_number_of_others(run: Run) -> None:
+    risky = [("tool.call", {"kind": "execute", "command": f"sudo id {number}"}) for number in range(60)]
+    denied = ("tool.call", {"kind": "execute", "command": "curl x"})
+    record = run(after(*risky, denied), policy={"deny_commands": ["curl"]}, budget=TIME)
+    line = result_line(record.evidence, grading_of(record))
+    (stop,) = [one for one in line["interventions"] if one["action"] == "terminate"]
+    assert [one["code"] for one in line["alerts"] if one["event"] == stop["alert"]] == ["deny_commands"]
+    assert len(line["alerts"]) + line["left_out"]["alerts"] == len(record.evidence.summary.alerts)
+    assert line["left_out"]["alerts"] > 0
 
 
 def test_a_throttle_stops_the_agent_for_a_while_and_is_an_event(run: Run) -> None:

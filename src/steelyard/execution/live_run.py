@@ -98,6 +98,7 @@ class LiveRun:
         self.stages.act = self.interventions.act
         self.stages.is_suspended = lambda: self.interventions.are_writes_suspended
         self.interventions.allows_writes = lambda: self.stages.allows_writes
+        self.interventions.on_wait = lambda why: self.on_phase("operator" if why else "agent", why)
         self.events.subscribe(self.stages.observe)
         self.events.subscribe(self._note_event)
 

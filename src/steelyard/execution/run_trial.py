@@ -113,7 +113,7 @@ def _terminate(run: LiveRun) -> None:
     )
     ended = {
         "peak_memory_bytes": run.exit_stats.peak_memory_bytes,
-        "test_cycles": run.interventions.test_runs,
+        "test_cycles": run.interventions.counted_test_runs,
     }
     run.events.append("run.end", "harness", ended)
     run.events.close()

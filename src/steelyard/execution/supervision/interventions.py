@@ -16,6 +16,7 @@ agent whose writes are suspended can still be paused or throttled.
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
@@ -81,6 +82,7 @@ class Interventions:
         self._paused_s = 0.0  # over all pauses that have ended
         self._paused_since: float | None = None
         self.allows_writes: Callable[[], bool] = lambda: True  # the stage of the run
+        self.on_wait: Callable[[str], None] = lambda _: None  # for what an operator is needed; "": no longer
 
     def drain(self) -> None:
         """Let the monitors read every event that is in the log by now, those of their own alerts included."""
@@ -189,12 +191,12 @@ class Interventions:
             clock = "stopped" if is_frozen else "running"
             self._record(task.alert, task.seq, "pause", applied=is_frozen, clock=clock, **self._deadline())
             begun = time.monotonic()
-            decision = self._decision(task.seq)
+            decision = self._decision(task)
             waited_s = round(time.monotonic() - begun, 3)
             self._follow(task, decision, paused_s=waited_s if is_frozen else 0.0)
 
     @property
-    def test_runs(self) -> int:
+    def counted_test_runs(self) -> int:
         """How many there were among the calls that the agent reported."""
         return self._watchdog.context.test_runs
 
@@ -221,7 +223,7 @@ class Interventions:
     def _suspend_writes(self, task: Task, sandbox: Sandbox) -> None:
         is_applied = self.are_writes_suspended = _set_writable(sandbox, writable=False)
         self._record(task.alert, task.seq, "suspend_writes", applied=is_applied, **self._deadline())
-        decision = self._decision(task.seq)
+        decision = self._decision(task)
         self.are_writes_suspended = False
         if is_applied and self.allows_writes():
             _set_writable(sandbox, writable=True)
@@ -231,8 +233,27 @@ class Interventions:
     def _deadline(self) -> dict[str, Any]:
         return {"deadline_s": self._operator.deadline_s, "default": self._operator.default}
 
-    def _decision(self, seq: int) -> Decision | None:
-        """The operator's, or that of the deadline; None where the agent ended first."""
+    def _decision(self, task: Task) -> Decision | None:
+        self._announce(self._question(task.alert))
+        try:
+            return self._decided_by(task.seq)
+        finally:
+            self._announce("")
+
+    def _announce(self, text: str) -> None:
+        with suppress(OSError):  # a terminal that is gone changes no run
+            self.on_wait(text)
+
+    def _question(self, alert: Alert) -> str:
+        """For the person who started the run."""
+        state = "paused" if alert.action == "pause" else "writes are suspended"
+        return (
+            f"{state}: {alert.why}; `steelyard operate {os.path.relpath(self._folder.path)}` shows and decides it, "
+            f"without a decision in {self._operator.deadline_s:g} s: {self._operator.default}"
+        )
+
+    def _decided_by(self, seq: int) -> Decision | None:
+        """The operator's decision, or that of the deadline; None where the agent ended first."""
         deadline = time.monotonic() + self._operator.deadline_s
         while time.monotonic() < deadline:
             decision = read_decision(self._folder, seq)
