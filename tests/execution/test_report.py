@@ -87,6 +87,19 @@ def test_a_check_that_its_time_limit_ended_is_an_intervention(
     assert (intervention["action"], intervention["alert"]) == ("kill", alert["event"])
 
 
+def test_a_check_that_fills_its_disk_is_an_alert_of_the_acceptance(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    check = {"id": "greedy", "cmd": "head -c 32M /dev/zero > big", "timeout_s": 60}
+    oracle = {"checks": [check], "reference": "reference.patch"}
+    contract = author.write(oracle=oracle, environment=SMALL)
+    line = steelyard("run", contract, "--agent", script(FIX), "--json").line
+    (alert,), (intervention,) = report(line)["alerts"], report(line)["interventions"]
+    assert (alert["code"], alert["check"], alert["stage"]) == ("disk", "greedy", "acceptance")
+    assert alert["threshold"] == {"disk_mb": SMALL["disk_mb"]}
+    assert (intervention["action"], intervention["alert"]) == ("refuse", alert["event"])
+
+
 def test_an_undisturbed_run_has_neither(author: Author, steelyard: Steelyard, script: Any) -> None:
     line = steelyard("run", author.write(), "--agent", script(FIX), "--json").line
     shown = report(line)

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.agents.base import Ending
-from steelyard.bench.outcome import Outcome
+from steelyard.bench.outcome import REACHED, Limit, Outcome
 from steelyard.errors import InfraFault
 from steelyard.evidence.trace.termination import Termination
 from steelyard.execution.live_run import LiveRun
@@ -41,7 +41,7 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
 }
 CHECK_FOLLOWS = ("check.start", "check.run")  # of every alert about a check
 TIME_IS_UP = "the wall-clock budget of the run was used up"
-OUT_OF = {
+OUT_OF: Mapping[str, str] = {
     "memory": "out of memory",
     "disk": "the disk quota is used up",
     "processes": "the process limit was reached",
@@ -137,17 +137,23 @@ def alerts_of_exit(run: LiveRun, exit_stats: ExitStats) -> None:
 
 
 def alerts_of_check(run: LiveRun, executed: Outcome) -> None:
-    """One execution of a check that its time limit or its memory ended."""
+    """One execution of a check that reached its time limit, or a limit of its sandbox."""
     of = {"check": executed.id}
     if executed.started and executed.exit is None and executed.observed_s >= executed.ceiling_s:
         signals, threshold = {"observed_s": round(executed.observed_s, 3)}, {"ceiling_s": executed.ceiling_s}
         measured = {**of, "signals": signals, "threshold": threshold}
         why = f"check {executed.id} ran for more than {executed.ceiling_s:g} s"
         raise_alert(run, "check_time", why, measured, "kill")
-    if "out of memory" in executed.notes:
-        limit_mb = run.trial.contract.spec.environment.memory_mb.limit
-        measured = {**of, "signals": {"out_of_memory": True}, "threshold": {"limit_mb": limit_mb}}
-        raise_alert(run, "memory", f"check {executed.id} ran out of memory", measured, "kill")
+    limits = run.trial.contract.spec.environment
+    rows: tuple[tuple[Limit, str, int, Action], ...] = (
+        ("memory", "limit_mb", limits.memory_mb.limit, "kill"),
+        ("disk", "disk_mb", limits.disk_mb, "refuse"),
+        ("processes", "processes", limits.processes, "refuse"),
+    )
+    for code, name, limit, action in rows:
+        if REACHED[code] in executed.notes:
+            measured = {**of, "signals": {REACHED[code].replace(" ", "_"): True}, "threshold": {name: limit}}
+            raise_alert(run, code, f"check {executed.id}: {OUT_OF[code]}", measured, action)
 
 
 def alert_of_output(run: LiveRun, stream: str, size: int, cut: int) -> None:
