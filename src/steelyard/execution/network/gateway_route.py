@@ -15,7 +15,6 @@ from steelyard.contract.allowed_hosts import THIS_MACHINE
 from steelyard.contract.parse.host_variables import secret_host_values
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault, LastingFault
-from steelyard.evidence.fallback_units import FALLBACK
 from steelyard.evidence.redact import Secrets
 from steelyard.evidence.text_rules import TextRules, read_patterns
 from steelyard.execution.alerts import stop_for_models
