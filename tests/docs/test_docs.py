@@ -29,7 +29,7 @@ def shell_examples() -> list[str]:
 
 @pytest.mark.parametrize("line", shell_examples())
 def test_every_command_in_the_documentation_parses(line: str) -> None:
-    from steelyard.cli.main import VERBS, module_of
+    from steelyard.cli.verbs import VERBS, module_of
 
     _, verb, *words = shlex.split(line, comments=True)
     assert verb in VERBS

@@ -18,6 +18,8 @@ from steelyard.evidence.trace.summary import Summary
 from steelyard.evidence.trace.termination import CODES
 from steelyard.judge import judgement
 from steelyard.report import disagreement
+from steelyard.review import record as review_record
+from steelyard.review import status
 
 SCHEMA = "steelyard.result/1"
 VERDICTS = ("pass", "fail", "error", "ungraded", "invalid")
@@ -104,13 +106,13 @@ def _review(evidence: Evidence) -> dict[str, Any] | None:
     """What people decided, beside the verdict; null where no person has annotated the run."""
     if not evidence.folder.file(ANNOTATIONS_HEAD).exists():
         return None
-    from steelyard.review.record import list_annotations  # noqa: PLC0415  # few runs are reviewed; pydantic takes long
-    from steelyard.review.status import review_status  # noqa: PLC0415
-
     try:
-        return {**review_status(list_annotations(evidence.folder)).to_json(), "broken": None}
+        return {
+            **status.review_status(review_record.list_annotations(evidence.folder)).to_json(),
+            "broken": None,
+        }
     except OperatorFault as fault:
-        return {**review_status(()).to_json(), "broken": str(fault)}
+        return {**status.review_status(()).to_json(), "broken": str(fault)}
 
 
 def _listed(summary: Summary) -> dict[str, Any]:

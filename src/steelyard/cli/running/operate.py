@@ -76,11 +76,11 @@ def _decision(args: argparse.Namespace) -> Decision:
 
 def _decide(held: HeldRun, decision: Decision, *, as_json: bool) -> int:
     decided = submit_decision(held, decision)
-    _tell(held, decided, as_json=as_json)
+    _print_decision(held, decided, as_json=as_json)
     return 0 if decided.get("by") == decision.by else 1
 
 
-def _tell(held: HeldRun, decided: Mapping[str, object], *, as_json: bool) -> None:
+def _print_decision(held: HeldRun, decided: Mapping[str, object], *, as_json: bool) -> None:
     if as_json:
         print_json({"run": held.folder.run_id, **decided})
     else:
