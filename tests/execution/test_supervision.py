@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from containers import in_docker
@@ -25,7 +25,7 @@ from steelyard.evidence.folder.folder import GRADINGS_HEAD, REPORT, SEAL, find_r
 from steelyard.evidence.folder.seal import seal
 from steelyard.evidence.held_run import held_run
 from steelyard.evidence.trace.chain import Event, read_events
-from steelyard.evidence.trace.events import EventLog
+from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.execution.supervision.decisions import Decision, write_decision
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
@@ -352,7 +352,8 @@ def test_writes_stay_suspended_in_the_next_turn_until_they_are_decided_about(run
     interventions = record.evidence.summary.interventions
     assert [(one["action"], one["applied"]) for one in interventions] == [("suspend_writes", True)] * 2
     assert "late" not in record.evidence.changed_paths
-    assert (record.evidence.termination, record.verdict.gates["acceptance"].outcome) == ("completed", "pass")
+    outcomes = [one["outcome"] for one in record.evidence.outcomes.values()]
+    assert (record.evidence.termination, outcomes) == ("completed", ["pass"])
 
 
 def test_a_log_with_other_alerts_than_the_monitors_raise_is_not_graded_again(run: Run) -> None:
@@ -365,7 +366,7 @@ def test_a_log_with_other_alerts_than_the_monitors_raise_is_not_graded_again(run
         for event in recorded:
             is_alert = event.type == "monitor.alert"
             payload = {**event.payload, "code": "network"} if is_alert else event.payload
-            log.append(event.type, event.actor, payload)
+            log.append(event.type, cast("Actor", event.actor), payload)
     for name in (SEAL, REPORT, GRADINGS_HEAD):
         folder.file(name).unlink()
     shutil.rmtree(folder.file("gradings"))
