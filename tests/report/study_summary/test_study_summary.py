@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -89,17 +88,6 @@ def test_p_values_account_for_each_other() -> None:
     assert len(made.comparisons) == 6
     assert all(one.p_holm >= one.p_benjamini_hochberg >= one.p for one in made.comparisons)
     assert "(6)" in made.multiplicity
-
-
-def test_the_order_of_lines_changes_no_number() -> None:
-    lines = study(0.3, 0.6)
-    shuffled = list(lines)
-    random.Random(4).shuffle(shuffled)
-    one, two = (json.loads(json.dumps(summary(*each).to_json())) for each in (lines, shuffled))
-    for made in (one, two):
-        made["agents"].sort(key=lambda agent: agent["agent"])
-    rates = [[agent["success"] for agent in made["agents"]] for made in (one, two)]
-    assert rates[0] == rates[1]
 
 
 def test_an_invalid_run_changes_no_rate_but_the_invalid_one_and_the_bounds() -> None:

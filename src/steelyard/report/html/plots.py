@@ -281,17 +281,17 @@ def burn_plot(burns: Sequence[Burn], of: Ranks) -> Markup | None:
         [(value, f"{value:g}") for value in ticks(0, trials)],
         [(value, f"${value:g}") for value in ticks(0, spent)],
     )
-    more = f" {unknown} trials have no known cost and are not in it." if unknown else ""
+    more = f" {unknown} runs have no known cost and are not in it." if unknown else ""
     return figure(
         "Spending",
         _lines(
             lines,
             (trials, spent),
             (x_marks, y_marks),
-            ("trials", "spent"),
-            label="Money spent over the trials",
+            ("runs", "spent"),
+            label="Money spent over the runs",
         ),
-        f"What each agent had cost after so many trials.{more}",
+        f"What each agent had cost after so many runs.{more}",
     )
 
 

@@ -40,6 +40,7 @@ from steelyard.report.study_summary.model import (
     Spread,
     StudySummary,
 )
+from steelyard.report.study_summary.render.tables import HONEYPOTS
 from steelyard.report.study_summary.render.variation import (
     VARIATION_COLUMNS,
     variation_lines,
@@ -98,6 +99,7 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
         _card("Comparisons", _comparisons(summary, to_run), id_="comparisons")
         if summary.comparisons
         else None,
+        _honeypots(summary),
         _card(
             "Cost, time and repeats",
             pareto_plot(summary.pareto, of),
@@ -411,6 +413,13 @@ def _terminations(agents: Sequence[AgentNumbers]) -> Markup:
     )
 
 
+def _honeypots(summary: StudySummary) -> Markup | None:
+    if not summary.honeypots:
+        return None
+    rows = [(_cut(one.name, 80), _counted(one)) for one in summary.honeypots]
+    return _card("Honeypots", _table(("agent", "passed"), rows, HONEYPOTS), id_="honeypots")
+
+
 def _strata(agents: Sequence[AgentNumbers]) -> Markup | None:
     rows = [
         (
@@ -493,17 +502,17 @@ def _phases(phases: Mapping[str, Mapping[str, float | None]]) -> Markup:
     rows = []
     for phase, totals in phases.items():
         for unit, value in totals.items():
-            if not unit.endswith("_unknown_trials"):
+            if not unit.endswith("_unknown_runs"):
                 rows.append(
                     (
                         phase,
                         unit,
                         "not known" if value is None else f"{value:,.2f}",
-                        f"{totals.get(f'{unit}_unknown_trials') or 0:,.0f}",
+                        f"{totals.get(f'{unit}_unknown_runs') or 0:,.0f}",
                     )
                 )
     return _table(
-        ("phase", "unit", "total of what is known", "trials of which it is not known"),
+        ("phase", "unit", "total of what is known", "runs of which it is not known"),
         rows,
         "Totals by phase",
         numeric=(2, 3),

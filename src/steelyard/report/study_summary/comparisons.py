@@ -48,8 +48,10 @@ AT_THE_END = Look()
 
 
 def compare_all(agents: dict[str, list[TrialRecord]], look: Look = AT_THE_END) -> tuple[AgentComparison, ...]:
-    """Every pair of agents, in order, with p-values that account for each other."""
-    found = [_only_comparable(compare_agents(agents, *pair, look)) for pair in combinations(agents, 2)]
+    """Every pair of agents, by name, with p-values that account for each other."""
+    found = [
+        _only_comparable(compare_agents(agents, *pair, look)) for pair in combinations(sorted(agents), 2)
+    ]
     return _adjust(found)
 
 
