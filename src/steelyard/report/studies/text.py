@@ -41,9 +41,10 @@ def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
         return
     usd, hours = forecast["usd"], forecast["hours"]
     yield f"trials     {forecast['trials']}"
+    source = "" if hours["expected"] is None else f"; from {forecast['from']}"
     unknown = {name: forecast["trials"] - count for name, count in forecast["known"].items()}
     yield f"cost       {_spread(usd, 'USD', unknown['usd'])}"
-    yield f"time       {_spread(*_in_its_unit(hours), unknown['hours'])} with {forecast['jobs']} at a time; from {forecast['from']}"
+    yield f"time       {_spread(*_in_its_unit(hours), unknown['hours'])} with {forecast['jobs']} at a time{source}"
     if forecast.get("power"):
         yield from _power(forecast["power"])
 
@@ -73,6 +74,8 @@ def _in_its_unit(hours: Mapping[str, float | None]) -> tuple[Mapping[str, float 
 
 
 def _spread(one: Mapping[str, float | None], unit: str, unknown: int) -> str:
+    if one["most"] == 0:
+        return "none: no agent of this plan can reach a model"
     if one["expected"] is None:
         of = "1 trial has" if unknown == 1 else f"{unknown} trials have"
         return f"not known ({of} no earlier run to go by); at most {one['most']:.2f} {unit}"
