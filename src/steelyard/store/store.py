@@ -107,12 +107,16 @@ class Store:
             run for run, stamp in present.items() if stamp == UNSETTLED or known.get(run, UNSETTLED) != stamp
         )
         gone = [run for run in known if run not in present]
-        self._forget(gone)
         for start in range(0, len(stale), BATCH):
             batch = stale[start : start + BATCH]
-            self._write([(self._entry(run), present[run]) for run in batch])
+            read = [(self._entry(run), present[run]) for run in batch]
+            self._write(read)
+            gone += [
+                run for run, (entry, _) in zip(batch, read, strict=True) if entry is None and run in known
+            ]
             if on_read is not None:
                 on_read(min(start + BATCH, len(stale)), len(stale))
+        self._forget(gone)
         return Change(len(stale), len(gone))
 
     def index_run(self, folder: Path | RunFolder) -> Entry:
