@@ -66,10 +66,10 @@ def test_the_run_of_a_lost_worker_is_found_whatever_its_clock_says(
     """The clock of the worker is years behind; an earlier run of the same trial and attempt is not taken for its run."""
     trial = Trial(contract(), "noop")
     list(fake_study.engine().run([trial]))
-    before = set(os.listdir(fake_study.out))
+    before = {path.name for path in fake_study.out.iterdir()}
     assert sealed_run(fake_study.out, trial, 1, before) is None
     list(fake_study.engine().run([trial]))
-    (name,) = set(os.listdir(fake_study.out)) - before
+    (name,) = {path.name for path in fake_study.out.iterdir()} - before
     late = f"2020{name[4:]}"
     (fake_study.out / name).rename(fake_study.out / late)
     assert sealed_run(fake_study.out, trial, 1, before) == late

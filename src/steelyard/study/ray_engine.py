@@ -349,7 +349,7 @@ def sealed_run(out: Path, trial: Trial, attempt: int, before: Container[str]) ->
 
 
 def _names(out: Path) -> list[str]:
-    return os.listdir(out) if out.is_dir() else []
+    return [path.name for path in out.iterdir()] if out.is_dir() else []
 
 
 def _is_of(folder: RunFolder, trial: Trial, attempt: int) -> bool:
