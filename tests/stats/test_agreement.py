@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from itertools import permutations
 
 import pytest
@@ -104,12 +104,12 @@ UNITS = st.lists(st.lists(st.sampled_from(["a", "b", "c", None]), max_size=4), m
 @given(UNITS)
 def test_alpha_follows_from_the_matrix_of_coincidences(units: list[list[str | None]]) -> None:
     """o(c, k): pairs of answers of a unit with m answers, each worth 1 / (m - 1). alpha = 1 - (n - 1) sum o / sum n(c) n(k)."""
-    coincidences: Counter[tuple[str, str]] = Counter()
+    coincidences: defaultdict[tuple[str, str], float] = defaultdict(float)
     for unit in units:
         given_ = [answer for answer in unit if answer is not None]
         for pair in permutations(given_, 2):
             coincidences[pair] += 1 / (len(given_) - 1)
-    totals: Counter[str] = Counter()
+    totals: defaultdict[str, float] = defaultdict(float)
     for (one, _), count in coincidences.items():
         totals[one] += count
     observed = sum(count for (one, two), count in coincidences.items() if one != two)

@@ -33,7 +33,7 @@ TABLES = st.dictionaries(
 
 def lines_of(table: dict[tuple[str, str], list[str]]) -> list[dict[str, Any]]:
     """Every trial with a time and a cost of its own; an invalid first attempt at every third."""
-    found = []
+    found: list[dict[str, Any]] = []
     for (agent, contract), verdicts in table.items():
         for repeat, verdict in enumerate(verdicts, 1):
             trial = f"{agent}-{contract}-{repeat}"

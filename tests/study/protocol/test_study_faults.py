@@ -91,6 +91,11 @@ def _in_the_way(path: Path) -> None:
     path.write_bytes(b"in the way") if path.suffix == "" else path.mkdir()
 
 
+def _empty(run: Path) -> None:
+    shutil.rmtree(run)
+    run.mkdir()
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "manifest.json is cut": lambda run: _cut(run / "manifest.json"),
     "manifest.json is another type": lambda run: (run / "manifest.json").write_bytes(b'["trial"]'),
@@ -102,7 +107,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "events.jsonl is gone": lambda run: (run / "events.jsonl").unlink(),
     "a grading is no text": lambda run: (run / "gradings/0001.json").write_bytes(b"\xff\xfe\x00"),
     "gradings is a file": lambda run: _in_the_way(run / "gradings"),
-    "the folder is empty": lambda run: [shutil.rmtree(run), run.mkdir()],
+    "the folder is empty": _empty,
     "the folder is a file": _in_the_way,
 }
 
