@@ -84,8 +84,9 @@ def test_the_influence_of_a_contract_is_the_derivative_of_lifelines_weighted_cur
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # lifelines says that its own variance does not know such weights
             fitted = KaplanMeierFitter().fit(*columns(durations), weights=weights)
-        shown: np.ndarray = fitted.survival_function_at_times([step.time for step in steps]).to_numpy()
-        return np.log(shown)
+        shown = fitted.survival_function_at_times([step.time for step in steps]).to_numpy()
+        logs: np.ndarray = np.log(shown)
+        return logs
 
     steps = [step for step in clustered_steps(durations, 0.95) if 0 < step.survival < 1]
     slopes = np.array([(log_survival(name, 1e-5) - log_survival(name, -1e-5)) / 2e-5 for name in names])

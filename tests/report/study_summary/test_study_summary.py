@@ -185,6 +185,26 @@ def test_conditions_that_differ_are_listed() -> None:
     assert same.differences == ()
 
 
+def judged(model: str, verdict: str = "pass", agent: str = "x", **more: Any) -> dict[str, Any]:
+    opinions = [{"model": model}] if model else []
+    return line(verdict, agent, judge={"verdict": "PASS", "opinions": opinions} if model else None, **more)
+
+
+def test_agents_that_different_judges_read_are_not_compared() -> None:
+    (found,) = summary(judged("m1"), judged("m2", agent="y")).comparisons
+    assert [(one.what, one.first, one.second) for one in found.differences] == [("judge models", "m1", "m2")]
+    (found,) = summary(judged("m1"), judged("", agent="y")).comparisons
+    assert [(one.what, one.first, one.second) for one in found.differences] == [
+        ("judge models", "m1", "none")
+    ]
+
+
+def test_a_run_that_ended_before_it_could_be_judged_is_no_other_judge() -> None:
+    lines = [judged("m1"), judged("m1", agent="y"), judged("", "fail", "y", termination="wall_time")]
+    (found,) = summary(*lines, contexts=[context()] * 3).comparisons
+    assert (found.differences, found.contracts) == ((), 1)
+
+
 def test_an_agent_of_two_versions_is_listed() -> None:
     lines = [line("pass", "x"), line("pass", "x"), line("fail", "y")]
     other = RunContext(conditions={"budget": "b1", "graders": "g1"}, agent_version="v9")

@@ -23,7 +23,14 @@ from steelyard.report.html.svg import (
     text,
     ticks,
 )
-from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Burn, Pareto, PowerCurve
+from steelyard.report.study_summary.model import (
+    AgentComparison,
+    AgentNumbers,
+    Burn,
+    Pareto,
+    PowerCurve,
+    Precision,
+)
 from steelyard.stats.estimate import Estimate
 
 WIDTH = 760
@@ -292,6 +299,28 @@ def burn_plot(burns: Sequence[Burn], of: Ranks) -> Markup | None:
             label="Money spent over the runs",
         ),
         f"What each agent had cost after so many runs.{more}",
+    )
+
+
+def precision_plot(rows: Sequence[Precision], of: Ranks) -> Markup | None:
+    """Where money is not known, or none was spent, nothing is drawn: the table has the contracts."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for one in rows:
+        if one.cost_usd and one.half_width is not None:
+            points.setdefault(one.agent, []).append((one.cost_usd, 100 * one.half_width))
+    if not points:
+        return None
+    lines = [Line(agent, of.get(agent, 0), each) for agent, each in list(points.items())[:SERIES_SHOWN]]
+    usd, half = (max(point[at] for one in lines for point in one.points) for at in (0, 1))
+    marks = (
+        [(value, f"${value:g}") for value in ticks(0, usd)],
+        [(value, f"±{value:g}") for value in ticks(0, half)],
+    )
+    return figure(
+        "Cost of precision",
+        _lines(lines, (usd, half), marks, ("cost", "points"), label="Half of the interval by cost"),
+        "Half of the success interval with half, the same, twice and four times the contracts, and what their trials cost, if nothing "
+        "else changes.",
     )
 
 

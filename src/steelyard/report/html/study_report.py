@@ -28,6 +28,7 @@ from steelyard.report.html.plots import (
     pass_k_plot,
     point_words,
     power_plot,
+    precision_plot,
     ranks,
     success_plot,
     survival_plot,
@@ -120,7 +121,11 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
         _strata(summary.agents),
         _disclosures(summary, to_run),
         _card(
-            "How much more would tell more", power_plot(summary.power), _precision(summary), id_="precision"
+            "How much more would tell more",
+            power_plot(summary.power),
+            precision_plot(summary.disclosures.precision, of),
+            _precision(summary),
+            id_="precision",
         ),
         _protocol(summary, to_run),
         _runs(summary, to_run),
