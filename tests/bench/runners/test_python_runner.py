@@ -413,6 +413,20 @@ def test_a_file_that_cannot_be_imported_is_an_error_and_a_problem(python_bench: 
     }
 
 
+@pytest.mark.parametrize(
+    ("command", "only"),
+    [
+        ("python3 -m pytest -q", "test_x.py::Case::test_two"),
+        ("python3 -m unittest -q", "test_x.Case.test_two"),
+    ],
+)
+def test_a_suite_can_be_limited_to_some_tests(python_bench: PythonBench, command: str, only: str) -> None:
+    text = "import unittest\nclass Case(unittest.TestCase):\n"
+    methods = "".join(f"    def test_{name}(self): pass\n" for name in ("one", "two", "three"))
+    reported = python_bench({"test_x.py": text + methods}, command, only=(only,)).reported
+    assert ([one.id for one in reported.results], is_a_pass(reported)) == ([only], True)
+
+
 def test_no_test_is_no_pass(python_bench: PythonBench) -> None:
     reported = python_bench({"test_x.py": ""}).reported
     assert not is_a_pass(reported)
