@@ -16,7 +16,7 @@ from steelyard.contract.catalogue import GraderEntry, LintWarning
 from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
-from steelyard.contract.scaffold import languages
+from steelyard.contract.scaffold import templates
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
 
@@ -168,7 +168,7 @@ def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
             if (
                 file is not None
                 and file.mode != "link"
-                and any(_holds(file.path, text) for text in languages.HIDDEN_TESTS)
+                and any(_holds(file.path, text) for text in templates.HIDDEN_TESTS)
             ):
                 at = (*place, "inject", number)
                 yield (

@@ -11,70 +11,11 @@ from pathlib import Path
 from steelyard.contract.briefing import TEMPLATE
 from steelyard.contract.model import NAME_PATTERN
 from steelyard.contract.scaffold.languages import LANGUAGES, Recipe, Repository, detect
+from steelyard.contract.scaffold.templates import ANSWER, CONTRACT, QUESTION, QUESTION_BRIEF, VERIFIER
 from steelyard.contract.snapshot.git_source import check_commit, check_id, git_dir_of
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import OperatorFault
 from steelyard.filesystem.git import GitRefused, git
-
-CONTRACT = """\
-# yaml-language-server: $schema=contract.schema.json
-# (steelyard schema > contract.schema.json gives your editor completion for every key)
-id: {id}
-brief_file: brief.md            # what the agent reads
-hints: []                       # e.g. ["tests: make test"]
-
-repository:
-{repository}
-
-environment:
-{toolchain}
-  env: {{TZ: UTC}}
-
-{setup}
-
-{build}oracle:
-  checks:                       # all must pass, on a fresh tree with the agent's change
-{build_check}    - id: acceptance
-      type: tests               # reports each test; `type: command` reads only an exit code
-      cmd: {cmd}
-{runner}{alternatives}      inject:                   # hidden files, written over the change last; agents never see them
-        - {{src: {src}, dest: {dest}}}
-      timeout_s: 600
-      weight: 1
-  # reference: reference.patch  # a solution, as `git diff` writes it; shows that the task can be done
-
-# policy:
-#   allowed_paths: ["src/**", "tests/**"]
-budget: {{wall_s: 1800}}
-
-graders: []
-"""
-
-
-QUESTION = """\
-# yaml-language-server: $schema=contract.schema.json
-id: {id}
-workspace: none                 # no repository: the agent's output is one answer
-brief_file: brief.md            # what the agent reads
-
-oracle:
-  checks:
-    - id: right
-      type: verifier            # reads /workspace/answer.txt and writes a reward from 0 to 1
-      script: tests/test.sh
-  reference: right.txt          # a right answer; shows that the verifier accepts one
-
-budget: {{wall_s: 600}}
-"""
-QUESTION_BRIEF = "What is the sum of the primes below 1000? Answer with the number only.\n"
-VERIFIER = """\
-#!/bin/sh
-# Writes the reward, a number from 0 to 1.
-if [ "$(tr -d '[:space:]' < /workspace/answer.txt)" = 76127 ]; then reward=1; else reward=0; fi
-mkdir -p /logs/verifier && echo "$reward" > /logs/verifier/reward.txt
-"""
-ANSWER = "76127\n"
-
 
 _NETWORK = "setup_network: host             # for setup only: agents and checks have no network"
 _NO_BUILD = (
