@@ -18,7 +18,7 @@ from steelyard.bench import live as live_tree
 from steelyard.bench import missing_tool
 from steelyard.bench.execution_spec import BenchSpec, CommandSpec, SuiteSpec, VerifierSpec, bench_spec
 from steelyard.bench.kept_output import STREAM_BYTES, OutputStore
-from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
+from steelyard.bench.outcome import REACHED, CheckOutcome, Limit, Outcome, Stream
 from steelyard.bench.replay import decide, replay
 from steelyard.bench.runners import base
 from steelyard.bench.suite import run_tests as suites
@@ -318,7 +318,7 @@ class Bench:
             end=self.clock(),
             runs=(judged[0],),
             timed_out=finished.timed_out,
-            notes=("out of memory",) if end.exit_stats.oom_kills else (),
+            notes=_reached_limits(end.exit_stats),
         )
 
     def _on_the_change(
@@ -393,6 +393,15 @@ def check_environment(seed: int) -> dict[str, str]:
 
 def _argv(spec: BenchSpec) -> tuple[str, ...]:
     return ("/bin/sh", "-c", spec.command)
+
+
+def _reached_limits(exit_stats: ExitStats) -> tuple[str, ...]:
+    reached: Mapping[Limit, int | bool] = {
+        "memory": exit_stats.oom_kills,
+        "disk": exit_stats.disk_full,
+        "processes": exit_stats.processes_refused,
+    }
+    return tuple(REACHED[name] for name, was_reached in reached.items() if was_reached)
 
 
 def _judge_reward(verified: reward_files.RewardFiles, threshold: float) -> tuple[CheckOutcome, str]:

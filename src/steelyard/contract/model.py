@@ -347,6 +347,7 @@ class Policy(Strict):
         return stages
 
     on_violation: Action = "terminate"
+    on_write_in_inspect: Action = "alert"
     rules: dict[RuleClass, Action] = Field(default_factory=dict)
     breakers: Breakers = Breakers()
     operator: OperatorPause = OperatorPause()

@@ -110,10 +110,11 @@ class _DeferringLoader:
         self.inner = inner
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _DeferredModule(spec.name)
+        return ModuleType(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__[_STATE] = _State()
+        module.__class__ = _DeferredModule
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)  # sources and resources

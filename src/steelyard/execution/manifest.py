@@ -151,10 +151,15 @@ def _agent(agent: Agent) -> dict[str, Any]:
             name: REDACTED if is_redacted(value) else TOO_SHORT for name, value in sorted(own.env.items())
         },
         "hosts": [str(host) for host in own.hosts],
-        "folders": [
-            {"path": folder.path, "digest": installed_digest(folder.source)} for folder in own.folders
-        ],
+        "folders": describe_folders(agent),
     }
+
+
+def describe_folders(agent: Agent) -> list[dict[str, str]]:
+    """The folders of this machine that the agent works with, by their contents."""
+    return [
+        {"path": folder.path, "digest": installed_digest(folder.source)} for folder in agent.resources.folders
+    ]
 
 
 def _entry_points(contract: Contract) -> dict[str, Any]:

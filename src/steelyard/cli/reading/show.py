@@ -22,7 +22,7 @@ from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import GRADINGS, RunFolder, find_run, find_runs
 from steelyard.evidence.folder.glance import glance
 from steelyard.evidence.folder.gradings import grading_files, read_gradings
-from steelyard.evidence.live_state import live_state
+from steelyard.evidence.live_state import WAITING, live_state
 from steelyard.evidence.trace.chain import read_events
 from steelyard.evidence.unfinished import unfinished_state
 from steelyard.report.explanation import explain
@@ -94,9 +94,12 @@ def run(args: argparse.Namespace) -> int:
     state = unfinished_state(folder)
     if state == "running":
         live = live_state(folder)
+        if live.phase == WAITING:
+            next_step = f"`steelyard operate {folder.run_id}` shows why and decides"
+        else:
+            next_step = f"`steelyard logs {folder.run_id} -f` follows it"
         raise OperatorFault(
-            f"{folder.run_id} is running ({live.phase}, {seconds(live.elapsed_s)} so far); "
-            f"`steelyard logs {folder.run_id} -f` follows it"
+            f"{folder.run_id} is running ({live.phase}, {seconds(live.elapsed_s)} so far); {next_step}"
         )
     if state == "interrupted":
         raise OperatorFault(f"{folder.run_id} was interrupted: it has no result; start it again")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from steelyard.contract.briefing import TEMPLATE
 from steelyard.contract.catalogue import GraderEntry, LintWarning
 from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
@@ -158,7 +159,7 @@ def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
 def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     """What `init` wrote is there to be filled in."""
     for place, brief in _messages(contract):
-        if brief.strip() == templates.BRIEF.strip():
+        if brief.strip() == TEMPLATE.strip():
             yield place, "is still the text that `init` wrote", "describe what the agent has to do"
     for place, check in _checks_with_places(contract):
         spec = check.execution

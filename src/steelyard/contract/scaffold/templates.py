@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 UNFINISHED = "write tests of what must hold; `steelyard check --reference` then runs them on your solution"
-BRIEF = """\
-Write here what the agent has to do, as you would explain it to a colleague who knows the repository.
-State what must hold afterwards, not how to do it; never mention the hidden tests.
-"""
-
 CONTRACT = """\
 # yaml-language-server: $schema=contract.schema.json
 # (steelyard schema > contract.schema.json gives your editor completion for every key)

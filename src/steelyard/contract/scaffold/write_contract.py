@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from steelyard.contract.briefing import TEMPLATE
 from steelyard.contract.model import NAME_PATTERN
 from steelyard.contract.scaffold.languages import LANGUAGES, Recipe, Repository, detect
-from steelyard.contract.scaffold.templates import ANSWER, BRIEF, CONTRACT, QUESTION, QUESTION_BRIEF, VERIFIER
+from steelyard.contract.scaffold.templates import ANSWER, CONTRACT, QUESTION, QUESTION_BRIEF, VERIFIER
 from steelyard.contract.snapshot.git_source import check_commit, check_id, git_dir_of
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import OperatorFault
@@ -81,7 +82,7 @@ def _repository_files(folder: Path, name: str, asked: Asked) -> tuple[dict[str, 
     recipe = LANGUAGES[language].recipe(files)
     contract = CONTRACT.format(id=name, repository=repository, **_lines(recipe, asked.node))
     return (
-        {"contract.yaml": contract, "brief.md": BRIEF, f"hidden/{recipe.hidden}": recipe.text},
+        {"contract.yaml": contract, "brief.md": TEMPLATE, f"hidden/{recipe.hidden}": recipe.text},
         language,
         because,
     )
