@@ -19,7 +19,15 @@ from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.draw import GRAINS, Draw, Grain
 from steelyard.bench.twin.halves import RUNS, join, run_halves, twins_of
 from steelyard.bench.twin.pairs import key_of
-from steelyard.bench.twin.run_twin import COARSE, MARKED, READABLE, Controlled, Oracle, control
+from steelyard.bench.twin.run_twin import (
+    COARSE,
+    MARKED,
+    READABLE,
+    UNCONTROLLED,
+    Controlled,
+    Oracle,
+    control,
+)
 from steelyard.bench.twin.trusted import Facts
 from steelyard.sandboxes.base import CommandResult, ExitStats
 
@@ -284,6 +292,11 @@ def test_tests_that_an_agent_can_read_are_no_secret() -> None:
 def test_a_suite_that_passes_on_the_snapshot_has_nothing_that_decides() -> None:
     made = controlled(oracle_of(Bench(), already=NAMES, hidden=())).controls
     assert (made.hold, made.decisive, made.chance) == (True, 0, None)
+
+
+def test_hidden_tests_that_decide_without_controls_are_not_called_readable() -> None:
+    made = controlled(oracle_of(Bench(), already=["test_a", "test_b", "test_maybe"])).controls
+    assert (made.hold, made.weak) == (False, UNCONTROLLED)
 
 
 @pytest.mark.parametrize(
