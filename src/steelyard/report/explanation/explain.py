@@ -20,6 +20,7 @@ from steelyard.contract.threshold import TOLERANCE
 from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.chain import read_events
 from steelyard.judge.judgement import RUBRIC
+from steelyard.report.error_categories import own_errors
 from steelyard.report.one_run import check_output
 
 SCHEMA = "steelyard.why/1"
@@ -149,7 +150,8 @@ def explain_run(
         _reward_why(verdict),
         parts=(_verdict(verdict, grades, record), *_reward_parts(verdict, grading, record)),
     )
-    beside = (*_judge(verdict), *_people(review), *_failure_modes(verdict, record), *_causes(verdict))
+    modes = (*_failure_modes(verdict, record), *_errors(grading))
+    beside = (*_judge(verdict), *_people(review), *modes, *_causes(verdict))
     return Explanation(run, int(grading["number"]), tree, beside, _is_consistent(verdict, grades))
 
 
@@ -354,6 +356,13 @@ def _failure_modes(verdict: Mapping[str, Any], record: _Record) -> Iterator[Node
     for tag in verdict.get("failure_modes", ()):
         more = "".join(f" {name}={value}" for name, value in tag["attributes"].items())
         yield Node(f"failure mode {tag['id']}{more}", None, tag["why"], record.pointers(tag["evidence"]))
+
+
+def _errors(grading: Mapping[str, Any]) -> Iterator[Node]:
+    """What the verifier or a judge named."""
+    named = (grading.get("evaluation") or {}).get("error_taxonomy")
+    for one in own_errors({"tags": grading["verdict"].get("tags"), "error_taxonomy": named}):
+        yield Node(f"error {one['category']}", str(one["source"]), str(one.get("description") or ""))
 
 
 def _causes(verdict: Mapping[str, Any]) -> Iterator[Node]:

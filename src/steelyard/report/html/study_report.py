@@ -112,6 +112,7 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
             "Failure modes",
             mode_map(summary.agents) or tag("p", "No trial has a failure mode."),
             _modes(summary.agents),
+            _errors(summary.agents),
             _terminations(summary.agents),
             id_="modes",
         ),
@@ -394,6 +395,25 @@ def _modes(agents: Sequence[AgentNumbers]) -> Markup | None:
         "details",
         tag("summary", "Failure modes with their intervals"),
         _table(("agent", "failure mode", "trials"), rows, "Failure modes of all trials, by agent"),
+    )
+
+
+def _errors(agents: Sequence[AgentNumbers]) -> Markup | None:
+    """What verifiers, judges and people named, and outputs that were not fit for scoring."""
+    rows = [
+        (_cut(one.agent, 80), _cut(each.name), _counted(each))
+        for one in agents
+        for each in (*one.errors, *one.unfit)
+    ]
+    if not rows:
+        return None
+    caption = (
+        "Errors named by verifiers (mechanical), judges and people, and outputs not fit for scoring, by agent"
+    )
+    return tag(
+        "details",
+        tag("summary", "Errors that were named, and outputs not fit for scoring"),
+        _table(("agent", "error", "trials"), rows, caption),
     )
 
 

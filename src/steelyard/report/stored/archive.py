@@ -30,6 +30,7 @@ _MEMBERS = (
 _OF_GRADE = ("name", "type", "check", "under", "required", "gate", "weight", "outcome", "score")
 _OF_JUDGE = ("verdict", "scores", "failure_mode", "agreement", "split")
 _OF_FINDING = ("id", "severity")
+_OF_ERROR = ("category", "source")
 
 
 class Approval(NamedTuple):
@@ -51,6 +52,7 @@ def archived_record(folder: RunFolder, line: Mapping[str, Any], approval: Approv
         **kept,
         "grades": [_some(one, _OF_GRADE) for one in line.get("grades") or ()],
         "findings": [_some(one, _OF_FINDING) for one in line.get("findings") or ()],
+        "error_taxonomy": [_some(one, _OF_ERROR) for one in line.get("error_taxonomy") or ()],
         "judge": _some(judge, _OF_JUDGE) if judge else None,
         "folder": None,
         "archived": {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from steelyard.evidence.trace.termination import CLASS_OF
+from steelyard.report.error_categories import error_name, own_errors
 from steelyard.report.study_summary.read_results import Line, ResultSet
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.stats.clusters import Cluster, rate_over_contracts
@@ -23,6 +24,11 @@ CATEGORY: dict[str, Category] = {
 DECIDED = frozenset({"success", "failure"})
 BASELINES = frozenset({"noop", "reference"})
 NO_STRATUM = "-"
+UNFIT = {
+    "output_parseable": "output does not parse",
+    "schema_valid": "output has another shape",
+    "verifier_completed": "verifier wrote no reward",
+}
 LARGEST = 1e12  # dollars or seconds; what claims to be more is not believed
 
 
@@ -47,6 +53,8 @@ class TrialRecord:
     quality: float | None  # only where all gates pass
     context: RunContext | None
     tokens: float | None = None  # in and out
+    errors: tuple[str, ...] = ()  # named by a verifier, a judge or people
+    unfit: tuple[str, ...] = ()  # why the output could not be scored as it should be
     people: str = "none"  # what reviewers decided: none, pass, fail, defer, disputed
     judge: tuple[str, ...] = ()  # the models that were asked
     reason: str = ""
@@ -106,6 +114,12 @@ def trials_of(results: ResultSet) -> Trials:
     return Trials(tuple(one for one in records if one is not None), attempted, invalid, repeated)
 
 
+def _unfit(line: Line) -> tuple[str, ...]:
+    """The flags of validity that do not hold; nothing of a run that was not graded."""
+    validity = _object(line.get("validity"))
+    return tuple(words for flag, words in UNFIT.items() if validity.get(flag) is False)
+
+
 def record_of(line: Line, context: RunContext | None) -> TrialRecord:
     durations, study = _object(line.get("durations")), _object(line.get("study"))
     gates = line.get("gates")
@@ -130,6 +144,8 @@ def record_of(line: Line, context: RunContext | None) -> TrialRecord:
         quality=_number(_object(line.get("quality")).get("score")),
         context=context,
         tokens=_tokens(line, context),
+        errors=tuple(dict.fromkeys(map(error_name, own_errors(line)))),
+        unfit=_unfit(line),
         people=str(_object(line.get("review")).get("decision") or (context.people if context else "none")),
         judge=_models(line),
         reason=str(line.get("reason") or ""),
