@@ -193,6 +193,7 @@ def report_of(record: Record) -> dict[str, Any]:
         "replayable": bool(ways),
         "replay": [way.to_json() for way in ways],
         "protocol": protocol_of(manifest, evidence.outcomes),
+        "causes": verdict.causes,
         "cost": cost_of(evidence),
         "alerts": evidence.summary.alerts,
         "interventions": evidence.summary.interventions,
