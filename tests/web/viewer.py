@@ -63,7 +63,7 @@ class Viewer:
 
 
 @contextmanager
-def viewing(root: Path, records: Records | None = None) -> Iterator[Viewer]:
+def viewing(root: Path, records: Records | None = None, log: Path | None = None) -> Iterator[Viewer]:
     """A viewer of a folder of runs, on a port that the system chooses, until the end of the block."""
     ready = threading.Event()
     found: list[Access] = []
@@ -76,7 +76,9 @@ def viewing(root: Path, records: Records | None = None) -> Iterator[Viewer]:
         found.append(access)
         ready.set()
 
-    thread = threading.Thread(target=lambda: loop.run_until_complete(serve(site, Access(0), on_ready, stop)))
+    thread = threading.Thread(
+        target=lambda: loop.run_until_complete(serve(site, Access(0, log=log), on_ready, stop))
+    )
     thread.start()
     try:
         assert ready.wait(60)

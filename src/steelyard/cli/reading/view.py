@@ -35,6 +35,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="where to listen (default 127.0.0.1: this machine only)",
     )
     add_store_option(parser)
+    parser.add_argument(
+        "--access-log",
+        type=Path,
+        metavar="FILE",
+        help="append a JSON line for each request: when, from where, which page, which answer",
+    )
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
 
 
@@ -46,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     folder, url = _store(args.runs, args.store)
     return start_viewer(
         Site(folder, Records(folder, url=url)),
-        Listening(args.port, PORT, args.host, browser=not args.no_browser),
+        Listening(args.port, PORT, args.host, browser=not args.no_browser, log=args.access_log),
     )
 
 
