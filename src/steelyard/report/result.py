@@ -300,6 +300,7 @@ def _grade_schema() -> dict[str, Any]:
             "outcome": {"enum": ["pass", "fail", "error", "not_applicable"]},
             "score": _FRACTION,
             "required": {"type": "boolean"},
+            "disqualifies": {"type": "boolean"},
             "why": _TEXT,
             "output_tail": _TEXT,  # "" where `hidden`
             "hidden": {"type": "boolean"},

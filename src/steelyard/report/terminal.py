@@ -261,7 +261,9 @@ def counts_as(grade: Mapping[str, Any]) -> str:
     if grade.get("required") is not False:
         return "required"
     weight = grade.get("weight", 0.0)
-    return f"weight {weight:g}" if isinstance(weight, int | float) and weight else "advisory"
+    if not isinstance(weight, int | float) or not weight:
+        return "advisory"
+    return f"weight {weight:g}{', disqualifies' if grade.get('disqualifies') else ''}"
 
 
 def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:

@@ -27,7 +27,18 @@ _MEMBERS = (
     *("termination", "verdict", "checks", "badge", "gates", "score", "mean_score", "reward", "patch_verdict"),
     *("patch_reward", "quality", "contract_score", "subscores", "penalty", "review", "disagreement", "tags", "workspace", "turns", "assurance", "usage", "cost", "durations", "counts"),
 )  # fmt: skip
-_OF_GRADE = ("name", "type", "check", "under", "required", "gate", "weight", "outcome", "score")
+_OF_GRADE = (
+    "name",
+    "type",
+    "check",
+    "under",
+    "required",
+    "gate",
+    "weight",
+    "disqualifies",
+    "outcome",
+    "score",
+)
 _OF_JUDGE = ("verdict", "scores", "failure_mode", "agreement", "split")
 _OF_FINDING = ("id", "severity")
 _OF_ERROR = ("category", "source")
