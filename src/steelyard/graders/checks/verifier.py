@@ -65,7 +65,8 @@ class Verifier(Grader):
     processes are killed before the reward is read. A missing or malformed reward is an error, not a zero. With
     `separate` the verifier runs in its own container: fresh, of another image, with the declared `artifacts` of the
     agent and nothing else. With `output` the file at `expected_output_path` must parse (json, csv, yaml, text; a regular
-    expression, a JSON Schema): a reward above 0 for an output that does not parse is rejected. Without `output`, a file that is
+    expression, a JSON Schema): a reward above 0 for an output that does not parse is rejected; the grade is an error if
+    that reward would pass, and a fail with score 0 if not. Without `output`, a file that is
     not what its suffix says is noted and changes no reward. Golden answers in
     `fixtures/pass` and `fixtures/fail` beside the contract test the script (`steelyard check --fixtures`) and have no
     other effect.
@@ -169,11 +170,14 @@ class Verifier(Grader):
             outcome.outcome == "fail" and verified.reward is None
         ):  # the change kept the verifier from its reward
             return Grade.of(False, outcome.why, pointers=pointer, output_tail=tail, evaluated=evaluated)
-        if refused or verified.reward is None or outcome.outcome == "error":
-            why = outcome.why
-            if refused:
-                why = f"the verifier gave {verified.reward:g}, but {self._wrong_output(case, looked)}"
+        if refused and verified.reward is not None:
+            why = f"the verifier gave {verified.reward:g}, but {self._wrong_output(case, looked)}"
+            # A reward that is too little fails anyway: an output that cannot be read must be no way out of that.
+            if outcome.outcome == "fail":
+                return Grade.of(False, why, pointers=pointer, output_tail=tail, evaluated=evaluated)
             return Grade.error(why, pointers=pointer, output_tail=tail, evaluated=evaluated)
+        if verified.reward is None or outcome.outcome == "error":
+            return Grade.error(outcome.why, pointers=pointer, output_tail=tail, evaluated=evaluated)
         return Grade(
             outcome.outcome, verified.reward, outcome.why, pointer, output_tail=tail, evaluated=evaluated
         )
