@@ -124,14 +124,14 @@ def test_the_verifiers_folder_is_beside_it_and_read_only(graded: Graded) -> None
 
 def test_an_output_that_does_not_parse_has_no_reward(graded: Graded) -> None:
     line = graded(
-        "set -- 1.0\n" + REWARD,
+        "set -- 0.9\n" + REWARD,
         agent=FIX + "echo '{' > out.json\n",
         expected_output_path="/workspace/out.json",
         output={"format": "json"},
     )
-    assert (line["reward"], line["verdict"]) == (None, "error")
-    assert (line["acceptance"], line["gates"]["acceptance"]) == ("acceptance_error", "error")
-    assert "the verifier gave 1, but out.json is not json" in line["grades"][1]["why"]
+    assert (line["reward"], line["verdict"]) == (0.0, "fail")
+    assert (line["acceptance"], line["gates"]["acceptance"]) == ("failure", "fail")
+    assert "the verifier gave 0.9, but out.json is not json" in line["grades"][1]["why"]
     assert line["validity"] == evaluation(line)["validity"]
     assert (evaluation(line)["validity"]["output_parseable"], evaluation(line)["reward"]) == (False, 0.0)
 
@@ -150,7 +150,7 @@ def test_an_output_without_a_declared_format_that_is_not_what_its_suffix_says_is
     assert note.startswith("/workspace/out.json is not json: ")
 
 
-def test_a_low_reward_for_a_missing_output_is_a_failure_without_a_reward(
+def test_a_missing_output_has_failed_in_gates_and_status_whatever_the_verifier_gave(
     graded: Graded, steelyard: Steelyard
 ) -> None:
     line = graded(

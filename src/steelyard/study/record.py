@@ -193,12 +193,12 @@ def report_of(record: Record) -> dict[str, Any]:
         "replayable": bool(ways),
         "replay": [way.to_json() for way in ways],
         "protocol": protocol_of(manifest, evidence.outcomes),
-        "causes": verdict.causes,
         "cost": cost_of(evidence),
         "alerts": evidence.summary.alerts,
         "interventions": evidence.summary.interventions,
         "decisions": evidence.summary.decisions,
         "left_out": dict(evidence.summary.left_out),
+        "causes": verdict.causes,
     }
 
 
