@@ -236,6 +236,13 @@ def test_deviations_make_a_summary_provisional() -> None:
     assert summary(line("pass"), contexts=[context(deviations=(nothing_drawn,))]).provisional == ()
 
 
+def test_a_seed_that_the_plan_and_its_runs_report_is_one_deviation() -> None:
+    seed = {"what": "seed", "planned": 20260307, "observed": 1337}
+    made = summary(line("pass"), contexts=[context(deviations=(seed,))], study_deviations=(seed,))
+    assert [(one.what, one.runs) for one in made.deviations] == [("seed", 1)]
+    assert len(made.provisional) == 1
+
+
 def test_a_default_cap_that_nothing_enforced_is_a_note_unless_the_plan_has_a_budget() -> None:
     unmet = {"what": "default budget", "planned": ["cost_usd", "tokens"], "observed": None}
     stated = {"what": "budget", "planned": ["tokens"], "observed": None}
