@@ -9,10 +9,11 @@ result line of each run, and the rest goes to stderr.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TextIO
 
 from steelyard.cli.console.output import print_json
 from steelyard.plan.trial import Trial
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from steelyard.study.protocol.run_study import Notice
 
 QUIET_S = 10.0
+_DEFAULT_COLUMNS = 80
 _FORECAST_TRIALS = 200  # trials whose time the forecast of the rest is made from
 
 
@@ -79,10 +81,11 @@ class StudyDisplay(Observer):
             now = time.monotonic()
             running = [now - began for began in self._running.values()]
             left = seconds_left(Underway(self._took, running, fates["waiting"], self._jobs))
+        by_agent = progress.by_agent()
         agents = ", ".join(
-            f"{one_line(name, 20)} {counts['finished']}/{counts.total()}"
-            for name, trials in progress.by_agent().items()
-            if (counts := progress.fates(trials))
+            f"{agent.name} {counts['finished']}/{counts.total()}"
+            for agent in progress.plan.agents
+            if (counts := progress.fates(by_agent.get(agent.agent, [])))
         )
         return (
             f"{fates['finished']} of {fates.total()} finished, {len(running)} running, {fates['invalid']} invalid, "
@@ -96,7 +99,7 @@ class StudyDisplay(Observer):
             self._print(line)
             return
         self._erase()
-        text = one_line(line, 160)
+        text = one_line(line, _columns(self._out) - 1)  # a line that wraps could not be erased
         self._out.write(text)
         self._out.flush()
         self._drawn = len(text)
@@ -110,3 +113,7 @@ class StudyDisplay(Observer):
         if self._drawn:
             self._out.write(f"\r{' ' * self._drawn}\r")
             self._drawn = 0
+
+
+def _columns(terminal: TextIO) -> int:
+    return os.get_terminal_size(terminal.fileno()).columns or _DEFAULT_COLUMNS
