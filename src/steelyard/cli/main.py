@@ -236,10 +236,10 @@ def _import_verb(verb: str, *, starts_sandboxes: bool = False) -> ModuleType:
 
 def parser_of(verb: str) -> argparse.ArgumentParser:
     """The options of one verb, whose module is imported for them."""
-    import argparse  # noqa: PLC0415  # inside, so that Ctrl-C during its import is no traceback
+    from steelyard.cli.options.option_parser import OptionParser  # noqa: PLC0415  # inside, so that Ctrl-C during its import is no traceback
 
     module = importlib.import_module(module_of(verb))
-    parser = argparse.ArgumentParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
+    parser = OptionParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
     module.arguments(parser)
     return parser
 
