@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.report.plain import one_line
+from steelyard.report.terminal import seconds
 
 if TYPE_CHECKING:
     from steelyard.plan.study_plan import StudyPlan
@@ -41,8 +42,8 @@ def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
         return
     usd, hours = forecast["usd"], forecast["hours"]
     yield f"trials     {forecast['trials']}"
-    yield f"cost       {_spread(usd, 'USD')}"
-    yield f"time       {_spread(*_in_its_unit(hours))} with {forecast['jobs']} at a time; from {forecast['from']}"
+    yield f"cost       {_spread(usd, _dollars)}"
+    yield f"time       {_spread(hours, _hours)} with {forecast['jobs']} at a time; from {forecast['from']}"
     if forecast.get("power"):
         yield from _power(forecast["power"])
 
@@ -58,23 +59,19 @@ def _power(one: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _in_its_unit(hours: Mapping[str, float | None]) -> tuple[Mapping[str, float | None], str]:
-    """A short study in seconds or minutes: two decimals of an hour say nothing of it."""
-    length = hours["expected"] if hours["expected"] is not None else hours["most"]
-    factor, unit = (
-        (1, "hours")
-        if length is None or length >= 1
-        else (60, "minutes")
-        if length * 60 >= 1
-        else (3600, "seconds")
-    )
-    return {name: None if value is None else value * factor for name, value in hours.items()}, unit
-
-
-def _spread(one: Mapping[str, float | None], unit: str) -> str:
+def _spread(one: Mapping[str, float | None], shown: Callable[[float | None], str]) -> str:
+    most = shown(one["most"])
     if one["expected"] is None:
-        return f"not known; at most {one['most']:.2f} {unit}"
-    return f"about {one['expected']:.2f} {unit} [{one['low']:.2f}, {one['high']:.2f}], at most {one['most']:.2f} {unit}"
+        return f"not known; at most {most}"
+    return f"about {shown(one['expected'])} [{shown(one['low'])}, {shown(one['high'])}], at most {most}"
+
+
+def _dollars(amount: float | None) -> str:
+    return "-" if amount is None else f"{amount:.2f} USD"
+
+
+def _hours(value: float | None) -> str:
+    return seconds(None if value is None else value * 3600)
 
 
 def _usd(amount: float | None) -> str:
