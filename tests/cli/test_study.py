@@ -17,7 +17,7 @@ import yaml
 
 from authoring import FIX, Author, Steelyard
 from gateway_rig import AGENT, FIXING
-from steelyard.cli.main import parser_of
+from steelyard.cli.run_verb import parser_of
 from steelyard.evidence.folder.folder import find_runs
 from steelyard.gateway.scripted import ScriptedModel, environment, serving
 

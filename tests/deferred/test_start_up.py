@@ -96,6 +96,13 @@ def test_a_run_starts_the_launcher_and_asks_init_once(tmp_path: Path, author: Au
     assert sorted(again.programs) == ["init", Path(sys.executable).name]
 
 
+def test_grading_a_change_of_no_test_loads_nothing_that_reads_tests(author: Author, tmp_path: Path) -> None:
+    patch = tmp_path / "readme.patch"
+    patch.write_text("--- /dev/null\n+++ b/NOTES.md\n@@ -0,0 +1 @@\n+more\n")
+    graded = Loaded("grade", author.write(), "--patch", patch, "--no-judge", "--out", tmp_path / "runs")
+    assert not [name for name in graded.own if name.startswith("steelyard.graders.syntax.reading.")]
+
+
 def test_a_run_loads_no_client_no_test_runner_and_no_importer(finished: Loaded) -> None:
     unneeded = (
         *("steelyard.agents.clients.codex", "steelyard.agents.traces.", "steelyard.agents.installation."),

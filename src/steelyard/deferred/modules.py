@@ -109,10 +109,11 @@ class _DeferringLoader:
         self.inner = inner
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _DeferredModule(spec.name)
+        return ModuleType(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__[_STATE] = _State()
+        module.__class__ = _DeferredModule
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)  # sources and resources
@@ -186,3 +187,9 @@ def defer_modules() -> None:
     """From now on, modules of Steelyard run when they are first used."""
     if _DeferringFinder not in sys.meta_path:
         sys.meta_path.insert(0, _DeferringFinder)
+
+
+def has_run(name: str) -> bool:
+    """Whether the code of a module ran: a deferred one is in `sys.modules` before."""
+    module = sys.modules.get(name)
+    return module is not None and _STATE not in module.__dict__

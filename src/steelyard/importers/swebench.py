@@ -9,7 +9,7 @@
     PASS_TO_PASS
 
 Ids that name neither a file nor a module (sympy's `test_x`, titles of mocha) leave it to the command to find them: it
-gets the files of the test patch, as SWE-bench does it, unless it names one of them itself. What describes a row goes to `metadata.swebench`; `hints_text` is left out, since SWE-bench shows it to nobody.
+gets the files of the test patch, as SWE-bench does it, unless it names one of them itself. What describes a row goes to `metadata.swebench`; `hints_text` is left out, since SWE-bench shows it to no agent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from steelyard.importers.environments import Environments
 from steelyard.importers.reading import fault, strict_json, validated
 from steelyard.importers.repositories import repository_of
 from steelyard.importers.strict import Strict
-from steelyard.importers.swebench_ids import dropped, kept_ids
+from steelyard.importers.swebench_ids import dropped, select_ids
 from steelyard.importers.task import BRIEF, Options, Task, brief_of, checked_id
 
 Ids = Annotated[tuple[NonEmpty, ...], Field(max_length=50_000)]
@@ -99,7 +99,7 @@ def convert(
     repository = repository_of(found.repo, found.base_commit, options, where)
     if options.submodules and (clones := submodules_of(found.repo, repository, options, where)):
         repository["submodules"] = clones
-    kept = kept_ids(found.PASS_TO_PASS, options.drop_ids, repository, found.test_patch.encode())
+    kept = select_ids(found.PASS_TO_PASS, options.drop_ids, repository, found.test_patch.encode())
     described = {key: getattr(found, key) for key in DESCRIBING if getattr(found, key) is not None}
     contract: dict[str, Any] = {
         "id": name,

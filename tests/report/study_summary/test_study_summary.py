@@ -12,8 +12,9 @@ import pytest
 from study_lines import context, line, study, summary
 
 from steelyard.errors import OperatorFault
-from steelyard.report.study_summary import read_results, summarise_study
+from steelyard.report.study_summary.read_results import read_results
 from steelyard.report.study_summary.run_context import RunContext
+from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.stats.clusters import Cluster, rate_over_contracts
 
 

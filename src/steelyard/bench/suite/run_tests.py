@@ -55,7 +55,7 @@ NO_RESULT_FILES = ResultFiles()
 
 
 class InSandbox(Protocol):
-    """Lay these pieces on a fresh ground, use the sandbox, stop it; again if the machine lost it."""
+    """Write these files into a fresh sandbox, use it, stop it; again if the machine lost it."""
 
     def __call__(
         self, overlays: tuple[FileOverlay, ...], use: Callable[[Sandbox], Ran]

@@ -16,6 +16,7 @@ import time
 from typing import TYPE_CHECKING, Self, TextIO
 
 from steelyard.cli.console.output import print_json
+from steelyard.plan.phase import Phase
 from steelyard.plan.trial import Trial
 from steelyard.report.plain import one_line
 from steelyard.report.progress import Underway, seconds_left
@@ -52,6 +53,10 @@ class StudyDisplay(Observer):
     def started(self, trial: Trial) -> None:
         with self._lock:
             self._running[trial.id] = time.monotonic()
+
+    def phase(self, trial: Trial, phase: Phase, detail: str = "") -> None:
+        if phase == "operator":
+            self._print(f"{trial.contract.id} x {trial.agent}: {detail}")
 
     def finished(self, result: TrialResult) -> None:
         with self._lock:

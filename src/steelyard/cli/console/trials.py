@@ -182,6 +182,7 @@ WORDS: Mapping[Phase, str] = {
     "environment": "preparing",
     "prepare": "starting",
     "agent": "agent",
+    "operator": "waits for an operator",
     "capture": "reading the change",
     "checks": CHECKS,
     "seal": "sealing",
@@ -203,7 +204,10 @@ class _Display(Observer):
 
     def phase(self, trial: Trial, phase: Phase, detail: str = "") -> None:
         word = WORDS[phase]
-        self._reporter.phase(trial.id, f"{word} (step {detail})" if detail else word)
+        if phase == "operator":
+            self._reporter.note(f"{trial.contract.id} x {trial.agent}: {detail}")
+        in_step = f"{word} (step {detail})" if detail and phase != "operator" else word
+        self._reporter.phase(trial.id, in_step)
 
     def retried(self, trial: Trial, retry: Retry) -> None:
         self._reporter.phase(trial.id, f"attempt {retry.attempt} in {retry.wait_s:.0f} s: {retry.why}")

@@ -107,7 +107,7 @@ def compare_agents(
     test, exact = permutation_test(pairs), mcnemar(pairs)
     undecided = sum(each.undecided for side in counts for each in side.values())
     is_open = undecided > 0 and is_fragile(difference, worst, best)
-    return AgentComparison(
+    comparison = AgentComparison(
         first=first,
         second=second,
         difference=difference,
@@ -129,10 +129,9 @@ def compare_agents(
         flips=flips(one, two),
         differences=differences(one, two),
         more_contracts=_more(difference, pairs),
-        sentence=comparison_sentence(
-            first, second, difference, pairs, undecided, is_fragile=is_open, more=_more(difference, pairs)
-        ),
+        sentence="",
     )  # fmt: skip
+    return replace(comparison, sentence=comparison_sentence(comparison, pairs))
 
 
 def _difference(

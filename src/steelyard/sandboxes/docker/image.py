@@ -213,7 +213,7 @@ def _build(engine: Engine, recipe: Recipe, plain: Plain, tag: str) -> None:
 
 
 def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Contents and modes, not who has the folder or when he wrote it."""
+    """Contents and modes, not owners and times."""
     entry.uid = entry.gid = entry.mtime = 0
     entry.uname = entry.gname = ""
     entry.mode = 0o755 if entry.mode & 0o100 else 0o644
