@@ -15,6 +15,7 @@ from steelyard.contract.allowed_hosts import THIS_MACHINE
 from steelyard.contract.parse.host_variables import secret_host_values
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault, LastingFault
+from steelyard.evidence.fallback_units import FALLBACK
 from steelyard.evidence.redact import Secrets
 from steelyard.evidence.text_rules import TextRules, read_patterns
 from steelyard.execution.alerts import stop_for_models
@@ -126,7 +127,7 @@ def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
         "upstreams": {name: one.url for name, one in _upstreams(trial, agent).items()},
         "model_text": options.model_text,
         "redaction": None if (rules := text_rules(trial)) is None else rules.digest,
-        "prices": {"id": prices_of(trial).id, "fallback": provider_prices.FALLBACK},
+        "prices": {"id": prices_of(trial).id, "fallback": FALLBACK},
     }
 
 

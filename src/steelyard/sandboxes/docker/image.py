@@ -35,7 +35,8 @@ _HEAD_CHARS = 1 << 20  # of what a build prints, from its start
 _PINNED = re.compile(r"^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$")
 # What an engine says when a registry, and not the image's name, is the trouble.
 _OUT_OF_REACH = re.compile(
-    r"no such host|dial tcp|timeout|connection (refused|reset)|tls|x509|toomanyrequests|network is",
+    r"no such host|dial tcp|timeout|connection (refused|reset)|tls|x509|toomanyrequests|network is"
+    r"|content-type header|unexpected (http )?status",
     re.IGNORECASE,
 )
 # What Docker and Podman say of a command of the Dockerfile that fails; the command itself stands in it.
