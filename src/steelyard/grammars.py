@@ -173,7 +173,7 @@ def parse(source: bytes, grammar: Grammar) -> Tree | None:
     """The tree, or None when the file does not parse cleanly."""
     from tree_sitter import Parser  # noqa: PLC0415  # see above
 
-    # No progress callback: in the binding it ends the process. The size of a file bounds the time instead.
+    # No progress callback: in the binding it ends the process. For files of a candidate there is `parse_untrusted`.
     tree = Parser(language_of(grammar)).parse(source)
     return None if tree.root_node.has_error else tree
 

@@ -122,6 +122,40 @@ def test_the_verifier_killed_after_a_forged_reward(rewarded: Callable[..., Any])
     assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
 
 
+@pytest.mark.parametrize(
+    ("verifier", "work"),
+    [
+        # `set -e`: a command that fails ends the script before it writes.
+        (f'set -e\nout=$(sh add.sh 2 3)\n[ "$out" = 5 ] && reward=1.0 || reward=0.0\n{WRITES}', "exit 1"),
+        # Text that is no text ends a program that expects some.
+        (f"reward=$(python3 /tests/check.py) || exit 1\n{WRITES}", "printf '\\377'"),
+        # The program that writes the reward is not the script, and dies.
+        (
+            f"sh -c 'sh add.sh 2 3; true' > out; code=$?\n[ $code = 0 ] || exit $code\nreward=0.0\n{WRITES}",
+            "kill -9 $PPID",
+        ),
+    ],
+    ids=["failing", "not-text", "killed"],
+)
+def test_a_verifier_that_fails_after_a_forged_reward(
+    verifier: str, work: str, author: Author, steelyard: Steelyard, script: Callable[[str], str]
+) -> None:
+    """The tested script writes the reward and makes the verifier fail before it writes its own; on the snapshot it does not fail."""
+    check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 20}
+    program = "import subprocess\ndone = subprocess.run(['sh', 'add.sh', '2', '3'], capture_output=True, text=True)\nprint(float(done.stdout.strip() == '5'))\n"
+    files = {"tests/test.sh": verifier, "tests/check.py": program}
+    folder = author.write(files, reward="verifier", oracle={"checks": [check]}, environment=SMALL)
+    agent = f"cat > add.sh <<'EOF'\n{FORGE}; {work}\nEOF\n"
+    line = steelyard("run", folder, "--agent", script(agent), "--json").line
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
+
+
+def test_an_honest_reward_of_a_verifier_that_always_fails_counts(rewarded: Callable[..., Any]) -> None:
+    """The exit code says nothing where the verifier ends with it on the snapshot too."""
+    line = rewarded("echo 'echo 5' > add.sh", VERIFIER + WRITES + "exit 7\n")
+    assert (line["verdict"], line["reward"]) == ("pass", 1.0)
+
+
 def test_a_verifier_without_descriptors_after_a_forged_reward(rewarded: Callable[..., Any]) -> None:
     """The tested script writes the reward and limits the descriptors of the verifier, which then cannot open the file."""
     limit = "python3 -c 'import os, resource; resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (3, 3))'"

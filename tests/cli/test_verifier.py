@@ -115,8 +115,8 @@ def test_an_output_that_does_not_parse_has_no_reward(graded: Graded) -> None:
         expected_output_path="/workspace/out.json",
         output={"format": "json"},
     )
-    assert (line["reward"], line["verdict"]) == (None, "error")
-    assert (line["acceptance"], line["gates"]["acceptance"]) == ("acceptance_error", "error")
+    assert (line["reward"], line["verdict"]) == (0.0, "fail")
+    assert (line["acceptance"], line["gates"]["acceptance"]) == ("failure", "fail")
     assert "the verifier gave 0.9, but out.json is not json" in line["grades"][1]["why"]
     assert line["validity"] == evaluation(line)["validity"]
     assert (evaluation(line)["validity"]["output_parseable"], evaluation(line)["reward"]) == (False, 0.0)
@@ -136,7 +136,7 @@ def test_an_output_without_a_declared_format_that_is_not_what_its_suffix_says_is
     assert note.startswith("/workspace/out.json is not json: ")
 
 
-def test_a_verifier_that_rewards_a_missing_output_is_an_error_in_gates_and_status(
+def test_a_missing_output_has_failed_in_gates_and_status_whatever_the_verifier_gave(
     graded: Graded, steelyard: Steelyard
 ) -> None:
     line = graded(
@@ -144,8 +144,8 @@ def test_a_verifier_that_rewards_a_missing_output_is_an_error_in_gates_and_statu
         expected_output_path="/workspace/out.json",
         output={"format": "json"},
     )
-    assert (line["acceptance"], line["gates"]["acceptance"]) == ("acceptance_error", "error")
-    assert (line["verdict"], line["reward"]) == ("error", None)
+    assert (line["acceptance"], line["gates"]["acceptance"]) == ("failure", "fail")
+    assert (line["verdict"], line["reward"]) == ("fail", 0.0)
     assert line["grades"][1]["why"] == "the verifier gave 0.4, but out.json is missing"
     assert "NOT output parseable" in steelyard("show", line["run"]).out
 

@@ -122,3 +122,11 @@ def test_a_run_loads_no_client_no_test_runner_and_no_importer(finished: Loaded) 
         ),
     )
     assert not [name for name in finished.own if name.startswith(unneeded)]
+
+
+def test_the_python_api_loads_no_heavy_library() -> None:
+    code = (
+        "import sys, steelyard\nsteelyard.grade, steelyard.Grader, steelyard.run_trial\nprint(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"aiohttp", "numpy", "pydantic", "ray", "scipy", "sqlalchemy"} & set(done.stdout.split())

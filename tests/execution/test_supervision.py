@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from containers import in_docker
@@ -18,15 +19,20 @@ from steelyard.agents.base import Ending, Turn, ending_of
 from steelyard.agents.catalogue import BUILT_IN
 from steelyard.agents.process import ProcessAgent
 from steelyard.contract.load import load_contract
-from steelyard.evidence.folder.folder import find_runs
+from steelyard.errors import OperatorFault
+from steelyard.evidence.evidence import load_evidence
+from steelyard.evidence.folder.folder import GRADINGS_HEAD, REPORT, SEAL, find_runs
+from steelyard.evidence.folder.seal import seal
 from steelyard.evidence.held_run import held_run
 from steelyard.evidence.trace.chain import Event, read_events
+from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.execution.supervision.decisions import Decision, write_decision
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
 from steelyard.study.record import Record, grading_of
+from steelyard.study.regrade import refuse_to_regrade
 from steelyard.study.verify_record import record_breaks
 
 SANDBOXES = ["bubblewrap", "docker"]
@@ -331,6 +337,43 @@ def test_an_agent_whose_writes_are_suspended_can_still_be_paused(run: Run, tmp_p
     actions = [one["action"] for one in record.evidence.summary.interventions]
     assert actions[:2] == ["suspend_writes", "pause"]
     assert actions.count("resume") == 2
+
+
+def test_writes_stay_suspended_in_the_next_turn_until_they_are_decided_about(run: Run) -> None:
+    """The checks get a workspace that can be written."""
+    first = "sh -c 'sudo id; sleep 2; :'"
+    probes = "i=0; while touch probe && [ $i -lt 600 ]; do i=$((i+1)); sleep 0.1; done; touch late; true"
+
+    def work(turn: Turn) -> Ending:
+        return ending_of(turn.run(("/bin/sh", "-c", f"{FIX} {first}" if turn.number == 1 else probes)))
+
+    policy = {**ASK, "rules": {"privilege_escalation": "suspend_writes"}}
+    record = run(work, policy=policy, budget=TIME, turns=["And now?"])
+    interventions = record.evidence.summary.interventions
+    assert [(one["action"], one["applied"]) for one in interventions] == [("suspend_writes", True)] * 2
+    assert "late" not in record.evidence.changed_paths
+    outcomes = [one["outcome"] for one in record.evidence.outcomes.values()]
+    assert (record.evidence.termination, outcomes) == ("completed", ["pass"])
+
+
+def test_a_log_with_other_alerts_than_the_monitors_raise_is_not_graded_again(run: Run) -> None:
+    """However well it is chained and sealed."""
+    record = run(f"{FIX} sh -c 'sudo id; sleep 1; :'", budget=TIME)
+    folder = record.evidence.folder
+    recorded = list(read_events(folder.events))
+    folder.events.unlink()
+    with EventLog(folder.events) as log:
+        for event in recorded:
+            is_alert = event.type == "monitor.alert"
+            payload = {**event.payload, "code": "network"} if is_alert else event.payload
+            log.append(event.type, cast("Actor", event.actor), payload)
+    for name in (SEAL, REPORT, GRADINGS_HEAD):
+        folder.file(name).unlink()
+    shutil.rmtree(folder.file("gradings"))
+    seal(folder)
+    assert "the monitors raise another alert" in record_breaks(folder)[0].why
+    with pytest.raises(OperatorFault, match="does not give the alerts that it has"):
+        refuse_to_regrade(record.contract, load_evidence(folder), None)
 
 
 def _until_decided(log: Path, alert: int) -> None:

@@ -262,6 +262,7 @@ class Bench:
             user=str(spec.user or ""),
         )
         verified = self._without_forged_reward(entry, spec, ran)
+        verified = self._without_reward_of_a_crash(entry, spec, ran.finished, verified)
         end = CommandEnd(ran.finished, exit_stats)
         judged = _ended_badly(end, spec.timeout_s) or _judge_reward(verified, entry.pass_threshold)
         outcome = self._outcome(entry, spec, end, judged, start)
@@ -284,6 +285,22 @@ class Bench:
         if there is not None and there.completed and (there.rewards is None) == (verified.rewards is None):
             return verified
         why = f"the verifier does not name {ran.found[0]}, so the verifier may not have written it"
+        return reward_files.RewardFiles(completed=False, reward=None, errors=(why,))
+
+    def _without_reward_of_a_crash(
+        self,
+        entry: GraderEntry,
+        spec: VerifierSpec,
+        finished: CommandResult,
+        verified: reward_files.RewardFiles,
+    ) -> reward_files.RewardFiles:
+        """What was verified, without the reward if the verifier failed here, and does not even fail where the work is missing."""
+        if self.is_trusted or not verified.reward or not finished.exit_code or spec.separate is not None:
+            return verified
+        there = self._on_trusted(entry, spec, (), 1.0)
+        if there.exit != 0 or there.verified is None or not there.verified.completed:
+            return verified
+        why = f"the verifier failed with exit {finished.exit_code}, so the verifier may not have written the reward"
         return reward_files.RewardFiles(completed=False, reward=None, errors=(why,))
 
     def _path_variable(self, spec: VerifierSpec) -> str:

@@ -152,6 +152,7 @@ class GatewayServer:
         await runner.cleanup()
         if self.session is not None:
             await self.session.close()
+        await asyncio.sleep(0)  # a connection that closes does so in the next round of the loop
 
 
 _current: list[GatewayServer] = []

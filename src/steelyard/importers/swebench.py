@@ -25,7 +25,6 @@ from pydantic import Field, field_validator
 
 from steelyard.contract.model import NonEmpty
 from steelyard.contract.parse.yaml_source import Source
-from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
 from steelyard.importers.clones import submodules_of
 from steelyard.importers.environments import Environments
@@ -77,10 +76,9 @@ def convert(
         key: value for key, value in row.items() if key in Row.model_fields or not _ignored(key, options)
     }
     if strange := [key for key in known if key not in Row.model_fields]:
-        message = "not a column of SWE-bench"
-        raise ContractFault(
-            [Problem(where, key, message, f"--ignore {key} leaves it out") for key in strange]
-        )
+        message = "not a column of SWE-bench" if len(strange) == 1 else "not columns of SWE-bench"
+        hint = "--ignore NAME leaves one out, --ignore '*' leaves out all that SWE-bench does not have"
+        raise fault(where, ", ".join(strange), message, hint)
     found = validated(_decode(known, where), Row)
     both = sorted({*found.FAIL_TO_PASS} & {*found.PASS_TO_PASS})
     if both:

@@ -509,3 +509,15 @@ def outcomes(module: Path) -> dict[str, dict[str, str]]:
             found.setdefault(package, {})[event["Test"]] = event["Action"]
     assert found, done.stderr.decode()
     return found
+
+
+def test_a_message_that_says_the_expected_value_says_the_other_one() -> None:
+    source = (
+        b'package a\n\nimport "testing"\n\nfunc TestSum(t *testing.T) {\n\tif got := Sum(5, 0); got != 5 {\n'
+        b'\t\tt.Fatalf("Sum(5, 0) = %d, want 5", got)\n\t}\n}\n'
+    )
+    twin = twin_go(source, "a_test.go", b"secret")
+    assert twin is not None
+    (edit,) = twin.edits["TestSum"]
+    assert f"got != {edit.text} {{" in twin.source.decode()
+    assert f'"Sum(5, 0) = %d, want {edit.text}"' in twin.source.decode()

@@ -285,3 +285,11 @@ def outcomes(folder: Path, text: bytes) -> dict[str, str]:
     return {
         one["name"]: one["event"] for one in events if one["type"] == "test" and one["event"] != "started"
     }
+
+
+def test_a_message_that_says_the_expected_value_says_the_other_one() -> None:
+    source = b'#[test]\nfn adds() {\n    assert_eq!(sum(5, 0), 5, "5 and 0 are 5");\n}\n'
+    twin = twin_rust(source, "tests/a.rs", b"secret")
+    assert twin is not None
+    (edit,) = twin.edits["adds"]
+    assert f'assert_eq!(sum(5, 0), {edit.text}, "5 and 0 are {edit.text}");' in twin.source.decode()

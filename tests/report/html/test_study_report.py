@@ -34,9 +34,9 @@ def test_the_sections_follow_the_answer_and_the_disclosures(summary: StudySummar
     assert titles[-2:] == ["Protocol", "Records"]
 
 
-def test_there_are_eight_plots_each_with_a_name_for_readers_who_do_not_see_it(summary: StudySummary) -> None:
+def test_there_are_nine_plots_each_with_a_name_for_readers_who_do_not_see_it(summary: StudySummary) -> None:
     plots = re.findall(r'<svg [^>]*role="img" aria-label="([^"]+)"', study_html(summary))
-    assert len(plots) == len(set(plots)) == 8
+    assert len(plots) == len(set(plots)) == 9
 
 
 def test_every_agent_has_its_rate_with_interval_and_denominators(summary: StudySummary) -> None:

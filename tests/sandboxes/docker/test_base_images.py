@@ -22,7 +22,8 @@ class _NoRegistry(BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
 
-    do_HEAD = do_GET
+    def do_HEAD(self) -> None:
+        self.do_GET()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name of the parent's parameter
         pass

@@ -47,6 +47,8 @@ class Twin:
 
     `marked` are the units that got a failing call, because no expectation in them can be changed. Tested code that reads
     the file recognises such a test without knowing the right answer.
+
+    `along` has the edits that go with an edit: the same value in the message of its assertion.
     """
 
     original: bytes
@@ -56,6 +58,7 @@ class Twin:
     rows: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     subtests: bool = False
     marked: frozenset[str] = frozenset()
+    along: Mapping[Edit, tuple[Edit, ...]] = field(default_factory=dict)
 
     def unit(self, key: str) -> str:
         return key.partition("/")[0] if self.subtests else self.units.get(key, key)
@@ -68,7 +71,8 @@ class Twin:
 
     def text(self, units: Collection[str]) -> bytes:
         """The file with the tests of these units changed."""
-        return edited(self.original, [edit for unit in units for edit in self.edits.get(unit, ())])
+        edits = [edit for unit in units for edit in self.edits.get(unit, ())]
+        return edited(self.original, [*edits, *(more for edit in edits for more in self.along.get(edit, ()))])
 
     @property
     def source(self) -> bytes:

@@ -135,7 +135,7 @@ def run_trials(
         args.sandbox,
         args.sign,
         judging=judging_by(os.environ, reporter.note, is_off=args.no_judge),
-        observer=_Display(reporter),
+        observer=TrialDisplay(reporter),
         interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
     )
     results: dict[str, dict[str, Any]] = {}
@@ -191,7 +191,7 @@ WORDS: Mapping[Phase, str] = {
 }
 
 
-class _Display(Observer):
+class TrialDisplay(Observer):
     """Shows the trials of a study with a `Reporter`."""
 
     def __init__(self, reporter: Reporter) -> None:
@@ -216,4 +216,5 @@ class _Display(Observer):
         if trial.id in self._waited:
             return  # each sandbox of a trial may have to wait, and one line is enough
         self._waited.add(trial.id)
-        self._reporter.note(f"{trial.contract.id} x {trial.agent}: {why}")
+        name = _name(trial.agent, trial.contract, trial.options)
+        self._reporter.note(f"{trial.contract.id} x {name}: {why}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from steelyard.cli.options.store_option import add_store_option, print_progress
 from steelyard.cli.options.task_options import add_task_options, task_options
 from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault, OperatorFault
+from steelyard.evidence.folder.folder import RUNS
 from steelyard.evidence.folder.signature import check_private_key
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at
@@ -172,6 +174,17 @@ def _run(args: argparse.Namespace) -> int:
         run_study.refuse_changes(changes)
     trials = opened.trials()
     args.runs.mkdir(parents=True, exist_ok=True)
+    try:
+        outcome = _run_trials(args, opened, trials, changes)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"steelyard: `{_resume_line(args)}` continues the study\n")
+        raise
+    return CODES[outcome.how]
+
+
+def _run_trials(
+    args: argparse.Namespace, opened: Opened, trials: list[Trial], changes: list[str]
+) -> run_study.Outcome:
     with (
         open_store(args.runs, args.store) as store,
         study_display.StudyDisplay(args.jobs, as_json=args.json) as display,
@@ -190,8 +203,16 @@ def _run(args: argparse.Namespace) -> int:
         )
         _record_changes(opened, changes)
         outcome = study.run()
+        display.close()
         _conclude(args, opened, study.progress, outcome)
-    return CODES[outcome.how]
+    return outcome
+
+
+def _resume_line(args: argparse.Namespace) -> str:
+    words = ["steelyard", "study", "resume", str(args.plan)]
+    words += [] if args.runs == RUNS else ["--runs", str(args.runs)]
+    words += [] if args.store is None else ["--store", "URL"]  # it may have a password
+    return shlex.join(words)
 
 
 def _record_changes(opened: Opened, changes: list[str]) -> None:
@@ -295,7 +316,7 @@ def _state_of(opened: Opened, args: argparse.Namespace) -> dict[str, Any]:
                 progress.add(entry)
     state = status.status_of(opened.plan, opened.folder, progress)
     if state["state"] == "interrupted":
-        state["why"] = f"`steelyard study resume {args.plan}` continues it"
+        state["why"] = f"`{_resume_line(args)}` continues it"
     return state
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-_HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", re.MULTILINE)
+_HUNK = re.compile(rb"^@@ -\d+(?:,(\d{1,18}))? \+\d+(?:,(\d{1,18}))? @@", re.MULTILINE)
 _HEADER = re.compile(rb"^(?:diff --git |@@ -\d).*$", re.MULTILINE)
 MOST_BLANK_LINES = 2  # that patch takes as cut off
 

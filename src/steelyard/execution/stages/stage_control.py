@@ -49,9 +49,12 @@ def _do_nothing(alert: Alert, seq: int) -> None:
 def _what_wrote(event: Event) -> str:
     payload = event.payload
     if event.type == "kernel.attempt":
-        return f"{payload.get('process')}: {payload.get('call')} {payload.get('target')}"
-    named = payload.get("path") or payload.get("tool") or payload.get("name")
-    return f"{event.type} {named}" if named else event.type
+        return f"{payload.get('process')} tried to write {payload.get('target')}"
+    if event.type == "permission.decision":
+        return "the agent asked whether it may write"
+    if event.type == "tool.call":
+        return f"the agent called {payload.get('tool') or payload.get('name') or 'a tool'} to write"
+    return f"{payload.get('path') or 'the workspace'} changed"
 
 
 class StageControl:
@@ -178,7 +181,7 @@ class StageControl:
         alert = Alert(
             monitor="stages",
             code=ALERT,
-            why=f"a write in stage inspect: {what}",
+            why=f"{what}, in stage inspect",
             severity="advisory" if self._on_write == "alert" else "violation",
             action=self._on_write,
             signals=signals,

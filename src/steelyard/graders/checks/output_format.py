@@ -32,6 +32,8 @@ class Output:
     schema: NonEmpty | None = None  # a JSON Schema among the contract's files
 
 
+# What a file can raise in a parser; of a tag that does not fit its value, yaml raises whatever comes of it.
+_UNREADABLE = (ValueError, RecursionError, LookupError, TypeError, AttributeError, csv.Error, yaml.YAMLError)
 _SUFFIXES: Mapping[str, Format] = {".json": "json", ".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
 
 
@@ -58,7 +60,7 @@ def look(data: bytes | None, declared: Output, schema: bytes | None) -> Looked:
     try:
         text = data.decode("utf-8")
         value = _parse(text, declared.format)
-    except (ValueError, RecursionError, csv.Error, yaml.YAMLError) as error:
+    except _UNREADABLE as error:
         why = f"not {declared.format}: {str(error).splitlines()[0] if str(error) else error!r}"
         return Looked(parseable=False, schema_valid=False, errors=(why[:SHOWN],))
     errors = _shape(text, value, declared, schema)
@@ -95,5 +97,11 @@ def _shape(text: str, value: Any, declared: Output, schema: bytes | None) -> tup
     import jsonschema  # noqa: PLC0415  # heavy, and few contracts have a schema
 
     validator = jsonschema.Draft202012Validator(json.loads(schema))
-    found = next(validator.iter_errors(value), None)
-    return () if found is None else (f"{found.json_path}: {found.message}"[:SHOWN],)
+    try:
+        found = next(validator.iter_errors(value), None)
+    except RecursionError:
+        return ("nested too deep for its schema",)
+    if found is None:
+        return ()
+    # A key may have half of a character, which no record can hold.
+    return (f"{found.json_path}: {found.message}".encode(errors="replace").decode()[:SHOWN],)

@@ -65,7 +65,7 @@ class Verifier(Grader):
     processes are killed before the reward is read. A missing or malformed reward is an error, not a zero. With
     `separate` the verifier runs in its own container: fresh, of another image, with the declared `artifacts` of the
     agent and nothing else. With `output` the file at `expected_output_path` must parse (json, csv, yaml, text; a regular
-    expression, a JSON Schema): a reward above 0 for an output that does not parse is rejected. Without `output`, a file that is
+    expression, a JSON Schema): an output that is missing or does not parse fails, whatever the reward. Without `output`, a file that is
     not what its suffix says is noted and changes no reward. Golden answers in
     `fixtures/pass` and `fixtures/fail` beside the contract test the script (`steelyard check --fixtures`) and have no
     other effect.
@@ -165,15 +165,14 @@ class Verifier(Grader):
             tags=tuple((tag.category, tag.description) for tag in verified.tags),
         )
         pointer = (f"checks/{case.name}/",)
-        if (
-            outcome.outcome == "fail" and verified.reward is None
-        ):  # the change kept the verifier from its reward
+        # The change kept the verifier from its reward, or left an output that earns none.
+        if outcome.outcome == "fail" and verified.reward is None:
             return Grade.of(False, outcome.why, pointers=pointer, output_tail=tail, evaluated=evaluated)
-        if refused or verified.reward is None or outcome.outcome == "error":
-            why = outcome.why
-            if refused:
-                why = f"the verifier gave {verified.reward:g}, but {self._wrong_output(case, looked)}"
-            return Grade.error(why, pointers=pointer, output_tail=tail, evaluated=evaluated)
+        if refused and outcome.outcome != "error":
+            why = f"the verifier gave {verified.reward:g}, but {self._wrong_output(case, looked)}"
+            return Grade.of(False, why, pointers=pointer, output_tail=tail, evaluated=evaluated)
+        if verified.reward is None or outcome.outcome == "error":
+            return Grade.error(outcome.why, pointers=pointer, output_tail=tail, evaluated=evaluated)
         return Grade(
             outcome.outcome, verified.reward, outcome.why, pointer, output_tail=tail, evaluated=evaluated
         )

@@ -17,7 +17,8 @@ from steelyard.graders.base import Case
 from steelyard.graders.files.paths import matches
 from steelyard.graders.syntax.reading.outline import Outline, finish
 from steelyard.graders.syntax.reading.reader import Reader
-from steelyard.grammars import Grammar, grammar_of, parse
+from steelyard.graders.syntax.reading.untrusted import parse_untrusted
+from steelyard.grammars import Grammar, grammar_of
 
 # What counts as a test file unless a contract says otherwise. `*` crosses `/`. Rust keeps tests beside the code, so
 # a .rs file counts when it holds one.
@@ -47,6 +48,9 @@ COLLECTED = {
 _RUST_TESTS = re.compile(rb"#\[[^\]]*\b(test|rstest|test_case)\b")
 READ_BYTES, PARSED_BYTES = 2 << 20, 256 << 10  # of one file
 TOTAL_READ_BYTES, TOTAL_PARSED_BYTES = 32 << 20, 2 << 20
+UNPARSED_BYTES = (
+    64 << 10
+)  # what a file that does not parse counts for besides: it may have taken all of its time
 
 
 class Lines(NamedTuple):
@@ -135,8 +139,9 @@ class _Reading:
         if grammar is None or len(data) > PARSED_BYTES or len(data) > self.may_parse or b"\0" in data:
             return None
         self.may_parse -= len(data)
-        tree = parse(data, grammar)
+        tree = parse_untrusted(data, grammar)
         if tree is None:
+            self.may_parse -= UNPARSED_BYTES
             return None
         collected = self.globset != TEST_GLOBSET or bool(COLLECTED[grammar.language].search(path))
         return Reader(path, grammar, collected=collected).run(tree.root_node)

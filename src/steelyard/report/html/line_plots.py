@@ -1,4 +1,4 @@
-"""A study summary -> its plots of lines: time to success, repeats, power, spending."""
+"""A study summary -> its plots of lines: time to success, repeats, power, spending, precision."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from steelyard.report.html.element import Markup
 from steelyard.report.html.plots import MOST_AGENTS, SHARES, WIDTH, Ranks
 from steelyard.report.html.svg import Scale, figure, frame, legend, marker, path, plot, short, ticks
-from steelyard.report.study_summary.model import AgentNumbers, Burn, PowerCurve
+from steelyard.report.study_summary.model import AgentNumbers, Burn, PowerCurve, Precision
 
 SERIES_SHOWN = 8
 
@@ -131,23 +131,46 @@ def burn_plot(burns: Sequence[Burn], of: Ranks) -> Markup | None:
     shown = [one for one in burns if one.points and one.points[-1][1] > 0][:SERIES_SHOWN]
     if not shown:
         return None
-    trials = max(float(one.points[-1][0]) for one in shown)
+    runs = max(float(one.points[-1][0]) for one in shown)
     spent = max(one.points[-1][1] for one in shown)
     lines = [
         Line(one.agent, of.get(one.agent, 0), [(float(count), usd) for count, usd in one.points])
         for one in shown
     ]
     unknown = sum(one.unknown for one in burns)
-    more = f" {unknown} trials have no known cost and are not in it." if unknown else ""
+    more = f" {unknown} runs have no known cost and are not in it." if unknown else ""
     return figure(
         "Spending",
         _lines(
             lines,
-            Axis("trials", trials, [(value, f"{value:g}") for value in ticks(0, trials)]),
+            Axis("runs", runs, [(value, f"{value:g}") for value in ticks(0, runs)]),
             Axis("spent", spent, [(value, f"${value:g}") for value in ticks(0, spent)]),
-            label="Money spent over the trials",
+            label="Money spent over the runs",
         ),
-        f"What each agent had cost after so many trials.{more}",
+        f"What each agent had cost after so many runs.{more}",
+    )
+
+
+def precision_plot(rows: Sequence[Precision], of: Ranks) -> Markup | None:
+    """Where money is not known, or none was spent, nothing is drawn: the table has the contracts."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for one in rows:
+        if one.cost_usd and one.half_width is not None:
+            points.setdefault(one.agent, []).append((one.cost_usd, 100 * one.half_width))
+    if not points:
+        return None
+    lines = [Line(agent, of.get(agent, 0), each) for agent, each in list(points.items())[:SERIES_SHOWN]]
+    usd, half = (max(point[at] for one in lines for point in one.points) for at in (0, 1))
+    return figure(
+        "Cost of precision",
+        _lines(
+            lines,
+            Axis("cost", usd, [(value, f"${value:g}") for value in ticks(0, usd)]),
+            Axis("points", half, [(value, f"±{value:g}") for value in ticks(0, half)]),
+            label="Half of the interval by cost",
+        ),
+        "Half of the success interval with half, the same, twice and four times the contracts, and what their trials cost, if nothing "
+        "else changes.",
     )
 
 

@@ -17,10 +17,17 @@ from steelyard import __version__
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import write_atomic
 from steelyard.report.html.element import Child, Markup, join, prose, tag
-from steelyard.report.html.line_plots import burn_plot, pass_k_plot, power_plot, survival_plot
+from steelyard.report.html.line_plots import (
+    burn_plot,
+    pass_k_plot,
+    power_plot,
+    precision_plot,
+    survival_plot,
+)
 from steelyard.report.html.plots import interval_words, mode_map, pareto_plot, ranks, success_plot
 from steelyard.report.html.study.agents import (
     economics_table,
+    honeypots_card,
     leaderboard,
     modes_table,
     strata_card,
@@ -81,6 +88,7 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
         card("Comparisons", comparison_tables(summary, to_run), id_="comparisons")
         if summary.comparisons
         else None,
+        honeypots_card(summary),
         card(
             "Cost, time and repeats",
             pareto_plot(summary.pareto, of),
@@ -103,6 +111,7 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
         card(
             "How much more would tell more",
             power_plot(summary.power),
+            precision_plot(summary.disclosures.precision, of),
             precision_table(summary),
             id_="precision",
         ),

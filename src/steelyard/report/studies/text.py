@@ -42,8 +42,10 @@ def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
         return
     usd, hours = forecast["usd"], forecast["hours"]
     yield f"trials     {forecast['trials']}"
-    yield f"cost       {_spread(usd, _dollars)}"
-    yield f"time       {_spread(hours, _hours)} with {forecast['jobs']} at a time; from {forecast['from']}"
+    source = "" if hours["expected"] is None else f"; from {forecast['from']}"
+    unknown = {name: forecast["trials"] - count for name, count in forecast["known"].items()}
+    yield f"cost       {_spread(usd, _dollars, unknown['usd'])}"
+    yield f"time       {_spread(hours, _hours, unknown['hours'])} with {forecast['jobs']} at a time{source}"
     if forecast.get("power"):
         yield from _power(forecast["power"])
 
@@ -59,11 +61,14 @@ def _power(one: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _spread(one: Mapping[str, float | None], shown: Callable[[float | None], str]) -> str:
-    most = shown(one["most"])
+def _spread(one: Mapping[str, float | None], shown: Callable[[float | None], str], unknown: int) -> str:
+    if one["most"] == 0:
+        return "none: no agent of this plan can reach a model"
+    most = f"at most {shown(one['most'])}"
     if one["expected"] is None:
-        return f"not known; at most {most}"
-    return f"about {shown(one['expected'])} [{shown(one['low'])}, {shown(one['high'])}], at most {most}"
+        of = "1 trial has" if unknown == 1 else f"{unknown} trials have"
+        return f"not known ({of} no earlier run to go by); {most}"
+    return f"about {shown(one['expected'])} [{shown(one['low'])}, {shown(one['high'])}], {most}"
 
 
 def _dollars(amount: float | None) -> str:

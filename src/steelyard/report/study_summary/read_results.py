@@ -130,7 +130,7 @@ def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
 def _plan_note(planned: int, lines: Sequence[Line], end: Mapping[str, Any]) -> str:
     if end.get("how") == "complete":
         return ""
-    finished = len({line.get("trial") for line in lines})
+    finished = len({line.get("trial") for line in lines if line.get("termination") != "operator"})
     how = f"the study ended: {end.get('how')}" if end.get("what") == "end" else "the study has not ended"
     how = {"held": "the study is held", "partial": "the study is not complete"}.get(str(end.get("how")), how)
     why = f" ({end.get('why')})" if end.get("why") else ""

@@ -209,7 +209,8 @@ def _ended(row: Row, payload: Mapping[str, Any]) -> Row:
 
 def _alert(row: Row, payload: Mapping[str, Any]) -> Row:
     code, why = payload.get("code"), payload.get("why")
-    stage = "" if payload.get("stage") in {None, "write"} else f" (stage {payload['stage']})"
+    is_plain = payload.get("stage") in {None, "write"} or f"stage {payload['stage']}" in str(why)
+    stage = "" if is_plain else f" (stage {payload['stage']})"
     return _with(row, f"{code}: {why}{stage}" if why else f"{code}{stage}")
 
 

@@ -40,6 +40,7 @@ from steelyard.bench.twin.golang.scope import (
     statements,
     used_names,
 )
+from steelyard.bench.twin.messages import Message, along
 from steelyard.bench.twin.plausible.strings import other_strings
 from steelyard.bench.twin.readings import Readings
 from steelyard.bench.twin.sites import Change, Odds, Site, Strength, Ways, fixed, ways_of
@@ -67,7 +68,15 @@ def twin_go(source: bytes, path: str, secret: bytes) -> Twin | None:
         unit: tuple(change.edit for key, ways in some for change in ways.draw(secret, key))
         for unit, some in reading.ways.items()
     }
-    return Twin(source, edits, reading.changed, subtests=True, marked=reading.marked)
+    every = [edit for some in edits.values() for edit in some]
+    return Twin(
+        source,
+        edits,
+        reading.changed,
+        subtests=True,
+        marked=reading.marked,
+        along=along(source, every, reading.messages),
+    )
 
 
 def go_tests(source: bytes) -> frozenset[str]:
@@ -82,6 +91,7 @@ class _Reading(NamedTuple):
     changed: Mapping[str, bool]
     ways: Mapping[str, tuple[tuple[str, Ways], ...]]
     marked: frozenset[str]
+    messages: tuple[Message, ...] = ()
 
 
 _READINGS: Readings[_Reading] = Readings()
@@ -102,7 +112,27 @@ def _read(source: bytes) -> _Reading | None:
     if parse(whole, GO) is None or whole.count(b"\n") != source.count(b"\n"):
         return _Reading({}, {}, frozenset())
     ways = {unit: tuple(some) for unit, some in reader.ways.items()}
-    return _Reading(reader.changed, ways, frozenset(reader.marked))
+    return _Reading(reader.changed, ways, frozenset(reader.marked), tuple(_messages(tree.root_node)))
+
+
+def _messages(node: Node) -> Iterator[Message]:
+    """Of each `if`, the texts in the block that runs when it fails the test."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        waiting += one.named_children
+        then = one.child_by_field_name("consequence") if one.type == "if_statement" else None
+        if then is not None:
+            texts = tuple((text.start_byte + 1, text.end_byte - 1) for text in _strings(then))
+            yield Message(one.start_byte, then.start_byte, texts)
+
+
+def _strings(node: Node) -> Iterator[Node]:
+    if node.type in {"interpreted_string_literal", "raw_string_literal"}:
+        yield node
+    for child in node.named_children:
+        if child.type not in {"if_statement", "func_literal"}:
+            yield from _strings(child)
 
 
 def _functions(root: Node) -> Iterator[tuple[str, Node]]:

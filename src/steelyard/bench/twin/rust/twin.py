@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.bench.twin.base import Edit, Twin, edited, overlap
+from steelyard.bench.twin.messages import Message, along
 from steelyard.bench.twin.readings import Readings
 from steelyard.bench.twin.rust.literals import Literals, Others, parts_of, text_of, words_of
 from steelyard.bench.twin.sites import UNSTEADY, Change, Odds, Place, Site, Strength, Ways, fixed, ways_of
@@ -45,7 +46,10 @@ def twin_rust(source: bytes, path: str, secret: bytes) -> Twin | None:
     edits = {
         key: tuple(change.edit for change in ways.draw(secret, key)) for key, ways in reading.ways.items()
     }
-    return Twin(source, edits, reading.changed, marked=reading.marked)
+    every = [edit for some in edits.values() for edit in some]
+    return Twin(
+        source, edits, reading.changed, marked=reading.marked, along=along(source, every, reading.messages)
+    )
 
 
 def rust_tests(source: bytes) -> tuple[frozenset[str], frozenset[str]]:
@@ -66,6 +70,7 @@ class _Reading(NamedTuple):
     changed: Mapping[str, bool]
     ways: Mapping[str, Ways]
     marked: frozenset[str]
+    messages: tuple[Message, ...] = ()
 
 
 _READINGS: Readings[_Reading] = Readings()
@@ -88,7 +93,20 @@ def _read(source: bytes) -> _Reading | None:
     whole = b"" if overlap(edits) else edited(source, edits)
     if parse(whole, RUST) is None or whole.count(b"\n") != source.count(b"\n"):
         return _Reading({}, {}, frozenset())
-    return _Reading(reader.changed, reader.ways, frozenset(reader.marked))
+    return _Reading(reader.changed, reader.ways, frozenset(reader.marked), tuple(_messages(tree.root_node)))
+
+
+def _messages(root: Node) -> Iterator[Message]:
+    """Of each assertion, the text behind what it compares."""
+    for macro in _all(root, "macro_invocation"):
+        name = text_of(macro.child_by_field_name("macro"))
+        trees = [one for one in macro.children if one.type == "token_tree"]
+        parts = parts_of(trees[0]) if trees and name in _ASSERTIONS else []
+        compared = 1 if name == "assert" else 2
+        if len(parts) > compared:
+            texts = [one for one in parts[compared] if one.type == "string_literal"]
+            places = tuple((one.start_byte + 1, one.end_byte - 1) for one in texts)
+            yield Message(macro.start_byte, parts[compared - 1][-1].end_byte, places)
 
 
 def _tests(node: Node, path: str) -> Iterator[_Test]:

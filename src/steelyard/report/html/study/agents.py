@@ -16,6 +16,7 @@ from steelyard.report.html.study.cells import (
     table,
 )
 from steelyard.report.study_summary.model import AgentNumbers, Counted, StudySummary
+from steelyard.report.study_summary.render.tables import HONEYPOTS
 from steelyard.report.study_summary.render.variation import VARIATION_COLUMNS, variation_lines, variation_rows
 
 
@@ -120,6 +121,13 @@ def terminations_table(agents: Sequence[AgentNumbers]) -> Markup:
         tag("summary", "How trials ended"),
         table(("agent", "ended", "trials"), rows, "Terminations by agent"),
     )
+
+
+def honeypots_card(summary: StudySummary) -> Markup | None:
+    if not summary.honeypots:
+        return None
+    rows = [(cut(one.name, 80), counted_cell(one)) for one in summary.honeypots]
+    return card("Honeypots", table(("agent", "passed"), rows, HONEYPOTS), id_="honeypots")
 
 
 def strata_card(agents: Sequence[AgentNumbers]) -> Markup | None:

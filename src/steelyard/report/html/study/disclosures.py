@@ -65,17 +65,17 @@ def _phases(phases: Mapping[str, Mapping[str, float | None]]) -> Markup:
     rows = []
     for phase, totals in phases.items():
         for unit, value in totals.items():
-            if not unit.endswith("_unknown_trials"):
+            if not unit.endswith("_unknown_runs"):
                 rows.append(
                     (
                         phase,
                         unit,
                         "not known" if value is None else f"{value:,.2f}",
-                        f"{totals.get(f'{unit}_unknown_trials') or 0:,.0f}",
+                        f"{totals.get(f'{unit}_unknown_runs') or 0:,.0f}",
                     )
                 )
     return table(
-        ("phase", "unit", "total of what is known", "trials of which it is not known"),
+        ("phase", "unit", "total of what is known", "runs of which it is not known"),
         rows,
         "Totals by phase",
         numeric=(2, 3),

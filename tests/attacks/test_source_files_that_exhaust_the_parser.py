@@ -1,0 +1,45 @@
+"""A change has a file of a few kilobytes that no parser should be asked about.
+
+Graders that look for weakened tests read the files of a change as syntax trees, in the process that controls the run. A parser that
+recovers from errors needs time and memory by the square of a file's size: 20 KB of `a=>` in a Java file took gigabytes, and the kernel
+ended the controller, with every run that it controlled.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from authoring import Author, Steelyard
+from steelyard.graders.syntax.reading.untrusted import parse_untrusted
+from steelyard.grammars import JAVA, RUST, Grammar
+
+PLANT = "mkdir -p tests; /usr/bin/python3 -c 'print(\"a=>\" * 8000)' > tests/CartTest.java\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "grammar"), [(b"a=>" * 8000, JAVA), (b"%w(" * 8000, RUST)], ids=["java", "rust"]
+)
+def test_a_file_that_takes_gigabytes_to_recover_from_takes_them_in_no_process_of_ours(
+    text: bytes, grammar: Grammar
+) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert parse_untrusted(text, grammar) is None
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KB
+
+
+def test_an_honest_file_of_that_size_is_parsed() -> None:
+    assert (
+        parse_untrusted(b"class A {\n" + b"    int f(int a) { return a; }\n" * 800 + b"}\n", JAVA) is not None
+    )
+
+
+def test_a_change_with_such_a_file_is_graded_as_any_other(
+    author: Author, steelyard: Steelyard, script: Callable[[str], str]
+) -> None:
+    folder: Path = author.write(graders=[{"type": "no_new_skips"}, {"type": "assertions_not_weakened"}])
+    line = steelyard("run", folder, "--agent", script(PLANT), "--json").line
+    assert (line["status"], line["verdict"], line["reward"]) == ("scorable", "fail", 0.0)
