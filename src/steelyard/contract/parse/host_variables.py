@@ -27,7 +27,7 @@ from steelyard.errors import OperatorFault
 
 ALLOWED = "STEELYARD_TAKE_ENV"
 SECRET_NAME = deferred_pattern(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
-TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+TEMPLATE = deferred_pattern(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 def allow_host_variables(names: Iterable[str]) -> None:
