@@ -20,8 +20,7 @@ from steelyard.filesystem.plain_file import open_plain
 from steelyard.filesystem.tree import shown
 from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.agent_output import agent_output
-from steelyard.report.breakdown import breakdown_of
-from steelyard.report.error_categories import errors_of
+from steelyard.report.breakdown import breakdown_of, errors_of
 from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
 from steelyard.report.lines.wrapping import print_wrapped, width_of, wrap_words
 from steelyard.report.plain import one_line, quoted

@@ -21,7 +21,7 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.folder.gradings import blocks
 from steelyard.evidence.trace.chain import read_events
 from steelyard.judge.judgement import RUBRIC
-from steelyard.report.error_categories import own_errors
+from steelyard.report.breakdown import own_errors
 from steelyard.report.one_run import check_output
 
 SCHEMA = "steelyard.why/1"

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.plan.trial import HONEYPOT
-from steelyard.report.error_categories import error_name, own_errors
+from steelyard.report.breakdown import error_name, own_errors
 from steelyard.report.study_summary.read_results import Line, ResultSet
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.stats.clusters import Cluster, rate_over_contracts
