@@ -9,7 +9,8 @@ import numpy as np
 
 from benchmarks.measure import Measured, measure, ratio, timed
 from benchmarks.workshop import Workshop
-from steelyard.report.study_summary import ResultSet, summarise_study
+from steelyard.report.study_summary.read_results import ResultSet
+from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.stats.bootstrap import Resampling, cluster_bootstrap
 
 CONTRACTS, REPEATS, RESAMPLES = 1000, 10, 10_000

@@ -95,9 +95,7 @@ def engine(workshop: Workshop) -> Iterator[Measured]:
             "sandboxes": timed(functools.partial(bare, count)),
         }
         rounds = measure(variants, workshop.rounds(3), warm_up=1)
-        what = (
-            f"a study of {count:,} trivial trials, {JOBS} at a time, against their sandboxes and commands alone"
-        )
+        what = f"a study of {count:,} trivial trials, {JOBS} at a time, against their sandboxes and commands alone"
         yield Measured.of("study", what, rounds, ratio("study", "sandboxes"), target=target)
 
 

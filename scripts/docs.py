@@ -45,12 +45,12 @@ WIDTH = 100
 def cli_page() -> str:
     """Every verb with its help, as the terminal would show it 100 columns wide."""
     parts = [MADE, "# The command line\n", "`steelyard VERB --help` prints the same.\n"]
-    main = import_module("steelyard.cli.main")
-    for verb in main.VERBS:
-        if find_spec(main.module_of(verb)) is None:
+    verbs = import_module("steelyard.cli.verbs")
+    for verb in verbs.VERBS:
+        if find_spec(verbs.module_of(verb)) is None:
             parts.append(f"## {verb}\n\nNot there yet.\n")
             continue
-        module = import_module(main.module_of(verb))
+        module = import_module(verbs.module_of(verb))
         parser = argparse.ArgumentParser(
             prog=f"steelyard {verb}",
             description=module.__doc__,

@@ -161,7 +161,7 @@ def _serve(control: socket.socket) -> None:
 
 def prepare() -> None:
     """Import every verb, and do what each command with a contract does first."""
-    from steelyard.cli.main import VERBS, module_of
+    from steelyard.cli.verbs import VERBS, module_of
 
     for module in (*map(module_of, VERBS), *_LATE):
         with suppress(Exception):  # a broken verb breaks the commands that name it

@@ -56,5 +56,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         from importlib import import_module  # noqa: PLC0415  # lazily, on purpose
 
+        from steelyard.deferred.modules import defer_own_modules  # noqa: PLC0415  # as above
+
+        defer_own_modules()
         return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'steelyard' has no attribute {name!r}")

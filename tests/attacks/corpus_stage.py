@@ -1,4 +1,4 @@
-"""One house of each kind for all tests of the corpus: contracts, setup layers and grounds are made once a session.
+"""One house of each kind for all tests of the corpus: contracts, setup layers and environments are made once a session.
 
 `house` is of bubblewrap sandboxes; with `house_of_each_kind as house` and cases by `in_each` it is also of containers.
 """

@@ -16,7 +16,6 @@ import pytest
 from containers import container_engine, in_image
 
 from steelyard.filesystem.owner import run_uid
-from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import (
     AllowedHost,
     Command,
@@ -29,6 +28,7 @@ from steelyard.sandboxes.base import (
     SandboxSpec,
 )
 from steelyard.sandboxes.bubblewrap.sandbox import BubblewrapSandbox
+from steelyard.sandboxes.catalogue import backend
 from steelyard.sandboxes.docker.sandbox import DockerSandbox
 from steelyard.sandboxes.init.attempts import Attempt
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from containers import in_image
 
 from steelyard.filesystem.owner import run_uid
-from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import FileOverlay, Limits, Sandbox, SandboxSpec
+from steelyard.sandboxes.catalogue import backend
 
 SMALL = Limits(cpu=2, memory_mb=512, guaranteed_mb=64, disk_mb=64, tmp_mb=16, processes=64)
 

@@ -20,8 +20,8 @@ from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.change.importer import import_workspace
 from steelyard.filesystem.owner import run_uid
-from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import Command, Limits, SandboxSpec
+from steelyard.sandboxes.catalogue import backend
 from steelyard.sandboxes.toolchains import resolve
 
 EDITOR = Path(__file__).with_name("random_edits.py").read_text()

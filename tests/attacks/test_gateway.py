@@ -198,7 +198,7 @@ def test_what_an_agent_sends_is_not_logged_on_the_operators_terminal(
     assert not [one for one in caplog.records if one.name.startswith("aiohttp")]
 
 
-def test_connections_that_say_nothing_keep_nobody_out(rig: MakeRig) -> None:
+def test_silent_connections_do_not_block_others(rig: MakeRig) -> None:
     made = rig([{"text": "hi"}])
     idle = [socket.create_connection(("127.0.0.1", made.address.port)) for _ in range(64)]
     try:

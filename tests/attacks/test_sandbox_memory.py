@@ -12,8 +12,8 @@ import pytest
 from containers import container_engine, in_image
 from sandbox_stage import SMALL, Stage, each_sandbox, result  # noqa: F401
 
-from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import Command, SandboxSpec
+from steelyard.sandboxes.catalogue import backend
 
 # mov eax, 231 (exit_group); xor edi, edi; syscall
 WRITE_EXIT_0 = """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.bench.kept_output import Kept, OutputStore
+from steelyard.bench.kept_output import OutputStore, StoredStream
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.sandboxes.base import Captured
 from steelyard.sandboxes.init.capture import Capture
@@ -25,13 +25,13 @@ def printed(data: bytes, keep_bytes: int = 10, whole_bytes: int = 100) -> Captur
 
 
 def test_what_is_shown_whole_needs_no_blob(tmp_path: Path) -> None:
-    assert OutputStore(Blobs(tmp_path)).keep(printed(b"short"), 8) == Kept(None, 0)
+    assert OutputStore(Blobs(tmp_path)).keep(printed(b"short"), 8) == StoredStream(None, 0)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_stream_within_its_limit_is_whole(tmp_path: Path) -> None:
     kept = OutputStore(Blobs(tmp_path)).keep(printed(b"x" * 90), 8)
-    assert kept == Kept(hashlib.sha256(b"x" * 90).hexdigest(), 0)
+    assert kept == StoredStream(hashlib.sha256(b"x" * 90).hexdigest(), 0)
 
 
 def test_a_stream_over_its_limit_is_kept_from_its_beginning(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_stream_over_its_limit_is_kept_from_its_beginning(tmp_path: Path) -> N
 def test_all_streams_of_a_run_have_one_limit(tmp_path: Path) -> None:
     store = OutputStore(Blobs(tmp_path), run_bytes=150)
     assert store.keep(printed(b"x" * 90), 8).blob is not None
-    assert store.keep(printed(b"y" * 90), 8) == Kept(None, 82)
+    assert store.keep(printed(b"y" * 90), 8) == StoredStream(None, 82)
     assert store.keep(printed(b"z" * 50), 8).blob is not None  # there is still room for this one
 
 

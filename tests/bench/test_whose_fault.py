@@ -24,7 +24,7 @@ def ended(outcome: str, *, timed_out: bool = False) -> Outcome:
 
 
 class Here:
-    """A ground without a reference, and what the check does on the trusted tree and once more on the change."""
+    """An environment without a reference, and what the check does on the trusted tree and once more on the change."""
 
     def __init__(self, folder: Path, there: str, again: str = "error") -> None:
         self.folder, self.there, self.then = folder, there, again

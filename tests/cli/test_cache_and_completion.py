@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from authoring import Author, Steelyard
-from steelyard.cli.main import VERBS
+from steelyard.cli.verbs import VERBS
 
 
 @pytest.fixture

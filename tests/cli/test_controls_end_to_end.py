@@ -100,6 +100,20 @@ def test_a_matcher_that_the_snapshot_has_needs_no_reference(desk: Desk) -> None:
     assert line["verdict"] == "pass", line["why"]
 
 
+def test_a_deciding_test_that_needs_the_one_before_it_is_run_again_with_the_whole_suite(desk: Desk) -> None:
+    line = desk.grade(
+        work="answer, name = None, 'cart'\n",
+        tests=suite(
+            "        unittest.begun = True\n        self.assertEqual(work.name, 'cart')",
+            "        self.assertTrue(unittest.begun)\n        self.assertEqual(work.answer, 42)",
+        ),
+        patch="answer, name = 42, 'cart'\n",
+        reference="answer, name = 40 + 2, 'cart'\n",
+    )
+    assert line["verdict"] == "pass", line["why"]
+    assert outcome(line)["controls"]["chance"] == 0.125
+
+
 def test_an_assertion_in_a_loop_counts_with_a_reference_and_only_then(desk: Desk) -> None:
     loop = suite("        for _ in work.cases():\n            self.assertEqual(work.answer, 42)")
     work = "answer = None\n\n\ndef cases():\n    return range(3)\n"

@@ -171,6 +171,7 @@ def test_a_snapshot_altered_during_a_run_makes_it_invalid_and_the_next_run_is_ri
     (result,) = Engine(tmp_path / "runs").run([Trial(contract, "altering")])
     first, second = result.records
     assert first.verdict.status == "invalid"
+    assert "repository.content_root is not what the manifest says" in first.evidence.rationale
     assert "tree/check.sh differs from the record" in first.evidence.rationale
     assert (second.verdict.verdict, reasons({"folder": second.evidence.folder.path})[-1:]) == (
         "pass",

@@ -53,7 +53,7 @@ def test_a_fault_becomes_a_reading_with_its_command() -> None:
     def fail() -> str:
         raise InfraFault("bubblewrap is not installed; run `apt-get install bubblewrap`")
 
-    reading = probe._tried("bubblewrap", fail)
+    reading = probe._probe("bubblewrap", fail)
     assert reading == Reading(
         "bubblewrap",
         "missing",

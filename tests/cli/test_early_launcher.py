@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.main import _starts_sandboxes
+from steelyard.cli.run_verb import _starts_sandboxes
 
 
 def test_a_wrong_command_prints_its_message_only_and_ends_its_launcher(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Hidden tests that the command does not find: the author learns it, and nobody passes by it."""
+"""Hidden tests that the command does not find: the author is warned, and no run passes because of it."""
 
 from __future__ import annotations
 

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from containers import in_docker
 
 from authoring import FIX, Author, Steelyard
 
+SANDBOXES = ["bubblewrap", "docker"]
 RISKY = f"{FIX}\nsh -c 'sudo id; sleep 1; :'\n"
 Start = Callable[..., subprocess.Popen[bytes]]
 
@@ -26,17 +28,20 @@ def start(author: Author, script: Any, tmp_path: Path, cache: Path) -> Iterator[
     where = tmp_path / "cwd"
     where.mkdir(exist_ok=True)
 
-    def begin(action: str, **operator: Any) -> subprocess.Popen[bytes]:
+    def begin(action: str, kind: str = "bubblewrap", **operator: Any) -> subprocess.Popen[bytes]:
         policy = {
             "rules": {"privilege_escalation": action},
             "operator": {"deadline_s": 600, **operator},
             "breakers": {"throttle_s": 60},
         }
-        contract = author.write(policy=policy, budget={"wall_s": 1200, "headroom": {"wall_s": 600}})
+        environment = in_docker() if kind == "docker" else {}
+        budget = {"wall_s": 1200, "headroom": {"wall_s": 600}}
+        contract = author.write(policy=policy, budget=budget, environment=environment)
         words = ["run", str(contract), "--agent", script(RISKY), "--json"]
         env = {**os.environ, "STEELYARD_CACHE": str(cache)}
         line = [sys.executable, "-P", "-m", "steelyard", *words]
-        started.append(subprocess.Popen(line, cwd=where, env=env, stdout=subprocess.PIPE))
+        pipe = subprocess.PIPE
+        started.append(subprocess.Popen(line, cwd=where, env=env, stdout=pipe, stderr=pipe))
         return started[-1]
 
     yield begin
@@ -56,6 +61,7 @@ def waiting(steelyard: Steelyard) -> dict[str, Any]:
 def test_a_paused_run_is_listed_shown_and_resumed(start: Start, steelyard: Steelyard) -> None:
     running = start("pause")
     held = waiting(steelyard)
+    assert "`steelyard operate" in steelyard("show", "last").err
     assert (held["state"], held["alert"]["code"], held["default"]) == (
         "pause",
         "privilege_escalation",
@@ -82,7 +88,8 @@ def test_a_paused_run_is_listed_shown_and_resumed(start: Start, steelyard: Steel
         )
     )
     assert (result.code, "resume by Ada" in result.out) == (0, True), result
-    out, _ = running.communicate(timeout=240)
+    out, err = running.communicate(timeout=240)
+    assert f"`steelyard operate .steelyard/runs/{held['run']}` shows and decides it" in err.decode()
     line = json.loads(out)
     assert (line["verdict"], line["termination"]) == ("pass", "completed")
     for words in (("operate",), ("operate", "list")):
@@ -92,9 +99,9 @@ def test_a_paused_run_is_listed_shown_and_resumed(start: Start, steelyard: Steel
 
 @pytest.mark.parametrize("action", ["pause", "suspend_writes", "throttle"])
 def test_a_controller_that_is_killed_while_its_run_waits_leaves_nothing_behind(
-    start: Start, steelyard: Steelyard, tmp_path: Path, action: str
+    start: Start, steelyard: Steelyard, tmp_path: Path, kind: str, action: str
 ) -> None:
-    running = start(action)
+    running = start(action, kind)
     events = intervened(tmp_path / "cwd", action)
     running.kill()
     running.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,13 @@ from typing import Any
 import pytest
 
 from authoring import DEFAULT_FILES, Author, CliResult, Steelyard
+from steelyard.cli.console.reporter import Reporter
+from steelyard.cli.console.trials import TrialDisplay, planned
 from steelyard.cli.running.predictions import read_predictions
+from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault, OperatorFault
+from steelyard.graders.catalogue import installed_catalogue
+from steelyard.plan.trial import Trial
 
 GOOD = DEFAULT_FILES["reference.patch"]
 
@@ -109,3 +115,14 @@ def test_two_models_may_have_a_prediction_for_one_instance(tmp_path: Path) -> No
     lines = ({"instance_id": "a", "model_patch": "", "model_name_or_path": name} for name in ("x", "y"))
     found = read_predictions(write(tmp_path / "p.jsonl", *lines))
     assert [one.model for one in found] == ["x", "y"]
+
+
+def test_a_trial_that_waits_is_named_by_its_agent_not_by_the_file_of_its_patch(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patch = tmp_path / "my-agent.patch"
+    patch.write_text(GOOD)
+    trial = Trial(load_contract(suite / "one", installed_catalogue()), f"patch:{patch}")
+    args = argparse.Namespace(no_judge=True, out=tmp_path, json=False, jobs=1)
+    TrialDisplay(Reporter(planned([trial], args), as_json=False)).waiting(trial, "waiting for CPUs")
+    assert capsys.readouterr().err == "steelyard: one x patch:my-agent.patch: waiting for CPUs\n"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -137,6 +141,30 @@ def test_a_terminal_shows_each_running_trial_with_its_phase(
     with started(tmp_path, cache, *words, stdout=terminal, stderr=terminal):
         wait_for(lambda: shows(b"0 of 2 done") and shows(b"agent"))
         wait_for(lambda: shows(b"command:echo"))
+    os.close(terminal)
+    os.close(controller)
+
+
+def test_a_study_shows_each_agent_while_its_first_trial_runs_and_no_line_is_too_wide(
+    steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
+) -> None:
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    os.set_blocking(controller, False)
+    seen = bytearray()
+
+    def shows(text: bytes) -> bool:
+        with suppress(OSError):
+            seen.extend(os.read(controller, 1 << 16))
+        return text in seen
+
+    study, agent = tmp_path / "study.yaml", f"an-agent-with-a-long-name=command:{WAITS}"
+    planned = steelyard("plan", author.write(budget=PATIENT), "--agent", agent, "--out", study)
+    assert planned.code == 0, planned.err
+    with started(tmp_path, cache, "study", "run", study, stdout=terminal, stderr=terminal):
+        wait_for(lambda: shows(b"\n  an-agent-with-a-lon") and shows(b"1 running"))
+    drawn = re.split(rb"\r\n|\x1b\[2K", bytes(seen))
+    assert max(len(line.decode()) for line in drawn if b"finished," in line) < 60
     os.close(terminal)
     os.close(controller)
 

@@ -1,4 +1,4 @@
-"""A reference that is a script: run as an agent would be, and seen by nobody else."""
+"""A reference that is a script runs as an agent does, and no other agent sees it."""
 
 from __future__ import annotations
 

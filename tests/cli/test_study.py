@@ -17,7 +17,7 @@ import yaml
 
 from authoring import FIX, Author, Steelyard
 from gateway_rig import AGENT, FIXING
-from steelyard.cli.main import parser_of
+from steelyard.cli.run_verb import parser_of
 from steelyard.evidence.folder.folder import find_runs
 from steelyard.gateway.scripted import ScriptedModel, environment, serving
 
@@ -182,18 +182,21 @@ def test_a_study_that_was_stopped_is_resumed_without_a_second_run_of_anything(
         "plan", author.write(**keys), "--agent", waits, "--agent-path", go, "--repeats", 1, "--out", study
     )
     words = ["study", "run", str(study), "--runs", str(runs), "--jobs", "2"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "steelyard", *words],
-        env={**os.environ, "STEELYARD_CACHE": str(cache)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with (tmp_path / "err").open("wb") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "steelyard", *words],
+            env={**os.environ, "STEELYARD_CACHE": str(cache)},
+            stdout=subprocess.DEVNULL,
+            stderr=err,
+        )
     # A trial has ended when its run is graded, which is after its report was written.
     while len(list(runs.glob("*/gradings/*.json"))) < 2 or not _is_working(runs):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(number)
     assert process.wait() == (130 if number == signal.SIGINT else -number)
+    continues = f"`steelyard study resume {study} --runs {runs}` continues the study"
+    assert (continues in (tmp_path / "err").read_text()) == (number == signal.SIGINT)
     before = {run.run_id for run in find_runs(runs) if "mine" not in run.run_id}
     (go / "now").touch()
     assert steelyard("study", "resume", study, "--runs", runs).code == 0
@@ -202,6 +205,8 @@ def test_a_study_that_was_stopped_is_resumed_without_a_second_run_of_anything(
     assert len([run for run in after if "mine" in run]) == 2  # the one that was stopped is kept
     status = steelyard("study", "status", study, "--runs", runs, "--json").line
     assert (status["state"], status["trials"]["finished"]) == ("complete", 3)
+    report = steelyard("report", study, "--runs", runs, "--json").line  # a run that was stopped is no trial
+    assert (report["trials"], report["provisional"]) == (3, [])
 
 
 def _is_working(runs: Path) -> bool:

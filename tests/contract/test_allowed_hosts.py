@@ -1,4 +1,4 @@
-"""`host:port` in a contract: what a door can be opened to, and what is said of anything else."""
+"""`host:port` in a contract: which hosts can be allowed, and the message for anything else."""
 
 from __future__ import annotations
 
@@ -61,22 +61,22 @@ def test_a_list_has_each_host_once_and_at_most_64(writer: Writer, allowed_hosts:
     assert why in writer.problem().message
 
 
-DOORS = ["api.example:443"]
+HOSTS = ["api.example:443"]
 CHECKS = {"checks": [{"id": "accept", "cmd": "x"}]}
 
 
 @pytest.mark.parametrize(
     ("keys", "field", "why"),
     [
-        ({"environment": {"sandbox": "local", "network": DOORS}}, "environment.network", "local sandbox"),
-        ({"environment": {"sandbox": "local"}, "setup_network": DOORS}, "setup_network", "local sandbox"),
+        ({"environment": {"sandbox": "local", "network": HOSTS}}, "environment.network", "local sandbox"),
+        ({"environment": {"sandbox": "local"}, "setup_network": HOSTS}, "setup_network", "local sandbox"),
         (
-            {"environment": {"sandbox": "docker", "build": "image"}, "setup_network": DOORS},
+            {"environment": {"sandbox": "docker", "build": "image"}, "setup_network": HOSTS},
             "setup_network",
             "an image build cannot be limited to a list of hosts",
         ),
-        ({"bench": "live", "environment": {"network": DOORS}}, "oracle.network", "a live bench"),
-        ({"bench": "live", "oracle": {**CHECKS, "network": DOORS}}, "oracle.network", "a live bench"),
+        ({"bench": "live", "environment": {"network": HOSTS}}, "oracle.network", "a live bench"),
+        ({"bench": "live", "oracle": {**CHECKS, "network": HOSTS}}, "oracle.network", "a live bench"),
     ],
 )
 def test_allowed_hosts_where_there_can_be_none_are_refused_by_name(

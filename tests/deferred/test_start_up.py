@@ -84,7 +84,7 @@ def test_a_run_and_a_look_at_it_load_what_they_need(finished: Loaded, tmp_path: 
     assert not finished.heavy
     assert not shown.heavy
     assert len(finished.own) <= 320
-    assert len(shown.own) <= 80
+    assert len(shown.own) <= 81
     assert not {"pydantic", "pydantic_core"} & (finished.libraries | shown.libraries)
     assert not {"rich.console", "rich.text"} & set(finished.names)  # its output is piped
 
@@ -94,6 +94,13 @@ def test_a_run_starts_the_launcher_and_asks_init_once(tmp_path: Path, author: Au
     """The environment is prepared by then. What the agent and the checks start, the launcher starts."""
     again = Loaded("run", author.folder, "--agent", "command:true", "--no-judge", "--out", tmp_path / "again")
     assert sorted(again.programs) == ["init", Path(sys.executable).name]
+
+
+def test_grading_a_change_of_no_test_loads_nothing_that_reads_tests(author: Author, tmp_path: Path) -> None:
+    patch = tmp_path / "readme.patch"
+    patch.write_text("--- /dev/null\n+++ b/NOTES.md\n@@ -0,0 +1 @@\n+more\n")
+    graded = Loaded("grade", author.write(), "--patch", patch, "--no-judge", "--out", tmp_path / "runs")
+    assert not [name for name in graded.own if name.startswith("steelyard.graders.syntax.reading.")]
 
 
 def test_a_run_loads_no_client_no_test_runner_and_no_importer(finished: Loaded) -> None:
@@ -115,3 +122,11 @@ def test_a_run_loads_no_client_no_test_runner_and_no_importer(finished: Loaded) 
         ),
     )
     assert not [name for name in finished.own if name.startswith(unneeded)]
+
+
+def test_the_python_api_loads_no_heavy_library() -> None:
+    code = (
+        "import sys, steelyard\nsteelyard.grade, steelyard.Grader, steelyard.run_trial\nprint(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"aiohttp", "numpy", "pydantic", "ray", "scipy", "sqlalchemy"} & set(done.stdout.split())

@@ -29,7 +29,7 @@ def shell_examples() -> list[str]:
 
 @pytest.mark.parametrize("line", shell_examples())
 def test_every_command_in_the_documentation_parses(line: str) -> None:
-    from steelyard.cli.main import VERBS, module_of
+    from steelyard.cli.verbs import VERBS, module_of
 
     _, verb, *words = shlex.split(line, comments=True)
     assert verb in VERBS
@@ -115,8 +115,40 @@ def test_the_page_about_ones_own_agent_works_as_written(tmp_path: Path) -> None:
 def test_every_event_type_is_in_the_reference() -> None:
     from steelyard.evidence.trace.events import EVENT_TYPES
 
-    page = (ROOT / "docs/reference/events.md").read_text()
-    assert not {name for name in EVENT_TYPES if f"`{name}`" not in page}
+    for name in ("docs/reference/events.md", "docs/protocol.md"):
+        page = (ROOT / name).read_text()
+        assert not {kind for kind in EVENT_TYPES if f"`{kind}`" not in page}, name
+
+
+def test_every_termination_code_and_every_alert_is_in_the_page_about_the_protocol() -> None:
+    from steelyard.evidence.trace.termination import CODES
+    from steelyard.execution.alerts import FOLLOWS
+    from steelyard.execution.stages.stage_control import ALERT
+    from steelyard.monitors.budget import CAPS
+    from steelyard.monitors.liveness import ENDS_AS
+
+    page = (ROOT / "docs/protocol.md").read_text()
+    codes = {
+        *CODES,
+        *FOLLOWS,
+        *ENDS_AS,
+        *(cap.code for cap in CAPS.values()),
+        ALERT,
+        "no_progress",
+        "check_time",
+    }
+    assert not {code for code in codes if f"`{code}`" not in page}
+
+
+def test_every_key_of_the_budget_is_in_the_page_about_budgets() -> None:
+    from steelyard.contract.model import Budget, Headroom
+
+    page = (ROOT / "docs/budgets.md").read_text()
+    keys = {
+        *(Budget.model_fields.keys() - {"headroom"}),
+        *(f"headroom.{name}" for name in Headroom.model_fields),
+    }
+    assert not {key for key in keys if f"`{key}`" not in page}
 
 
 def test_every_key_of_a_result_is_in_the_reference() -> None:

@@ -14,7 +14,7 @@ from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.seal import seal
 from steelyard.evidence.trace.events import EventLog, read_events
-from steelyard.evidence.trace.summary import summarise_events
+from steelyard.evidence.trace.summary import MOST_LISTED, summarise_events
 
 
 def test_a_sealed_run_is_read_whole(tmp_path: Path) -> None:
@@ -103,6 +103,16 @@ def test_a_phase_without_its_end_took_an_unknown_time(tmp_path: Path) -> None:
     assert (known.durations["working_s"], known.durations["active_tool_s"]) == (None, None)
     assert known.durations["acceptance_s"] == 0.0  # none began
     assert (known.counts["tool_calls"], known.counts["requests"]) == (None, None)
+
+
+def test_advice_without_end_hides_no_violation(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    with EventLog(path) as log:
+        for _ in range(MOST_LISTED + 5):
+            log.append("monitor.alert", "monitor", {"code": "network", "severity": "advisory"})
+        last = log.append("monitor.alert", "monitor", {"code": "deny_commands", "severity": "violation"})
+    summary = summarise_events(read_events(path))
+    assert (summary.alerts[-1]["event"], summary.left_out) == (last, {"monitor.alert": 5})
 
 
 def test_tokens_are_known_only_if_every_response_says_both(tmp_path: Path) -> None:

@@ -53,12 +53,14 @@ def test_hidden_files_are_no_part_of_the_captured_change(
     assert [entry["path"] for entry in change["entries"]] == ["own.txt"]
 
 
-def test_who_runs_no_process_is_graded_on_a_fresh_tree(author: Author, steelyard: Steelyard) -> None:
+def test_an_agent_without_a_process_is_graded_on_a_fresh_tree(author: Author, steelyard: Steelyard) -> None:
     line = steelyard("run", live(author), "--agent", "noop", "--json").line
     assert line["verdict"] == "fail"
 
 
-def test_who_crashed_is_graded_on_a_fresh_tree(author: Author, steelyard: Steelyard, script: Any) -> None:
+def test_an_agent_that_crashed_is_graded_on_a_fresh_tree(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
     line = steelyard("run", live(author), "--agent", script(f"{WORKS}exit 3\n"), "--json").line
     assert (line["verdict"], line["termination"]) == ("fail", "agent_crash")
 

@@ -6,6 +6,9 @@ import hashlib
 import json
 import shutil
 import subprocess
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ import pytest
 from containers import image
 
 from authoring import Author, Steelyard, payloads
+from steelyard.execution.prepare import sandbox_fields
+from steelyard.sandboxes.base import Facts
 
 
 @pytest.fixture
@@ -185,6 +190,56 @@ def test_the_package_managers_of_an_image_are_asked_for_their_versions(
     found = made(steelyard, contract)["environment"]["package_managers"]
     assert set(found) == ({"npm"} if shutil.which("npm") else set())
     assert all(version[:1].isdigit() for version in found.values())
+
+
+ISOLATION = {
+    "environment.sandbox": {"kind": "local"},
+    "environment.isolation": {"isolation": "none"},
+    "environment.run_uid": {"run_uid": 4242},
+    "environment.network": {"network": "host"},
+    "environment.kernel_evidence.seen": {"kernel_evidence": ("connects",)},
+    "environment.limits.memory.enforced": {"limits": {"memory": "none"}},
+}
+
+
+@pytest.mark.parametrize(("field", "change"), ISOLATION.items(), ids=ISOLATION)
+def test_a_sandbox_that_is_not_what_the_manifest_says_is_found_by_its_field(
+    field: str, change: dict[str, Any]
+) -> None:
+    limits: dict[str, Any] = {"memory": "cgroup", "disk": "tmpfs"}
+    facts = Facts("bubblewrap", "bubblewrap", "overlay", "", "none", 1000, limits)
+    written = {
+        "sandbox": "bubblewrap",
+        "isolation": "bubblewrap",
+        "run_uid": 1000,
+        "network": "none",
+        "kernel_evidence": {"seen": []},
+        "limits": {name: {"enforced": by} for name, by in limits.items()},
+    }
+    assert all(one == other for one, other in sandbox_fields(written, facts).values())
+    other = replace(facts, **{**change, "limits": {**limits, **change.get("limits", {})}})
+    assert [name for name, (one, two) in sandbox_fields(written, other).items() if one != two] == [field]
+
+
+def test_a_folder_of_the_agents_that_changes_during_the_run_makes_it_invalid(
+    author: Author, steelyard: Steelyard, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "a").write_text("1")
+    agent = tmp_path / "agent.sh"
+    agent.write_text("while [ $(cat /opt/tools/a) = 1 ]; do sleep 0.1; done\n")
+    words = ("run", author.write(), "--agent", f"script:{agent}", "--agent-path", f"{tools}:/opt/tools")
+
+    def update() -> None:
+        while not any(b'"tool.call"' in log.read_bytes() for log in tmp_path.glob("runs/*/events.jsonl")):
+            time.sleep(0.05)
+        (tools / "a").write_text("2")
+
+    threading.Thread(target=update, daemon=True).start()
+    line = steelyard(*words, "--out", tmp_path / "runs", "--json").lines[0]
+    assert line["status"] == "invalid"
+    assert "agent.folders is not what the manifest says" in line["rationale"] + line["reason"]
 
 
 def test_an_agent_that_is_not_what_the_manifest_says_makes_the_run_invalid(

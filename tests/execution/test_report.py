@@ -48,6 +48,16 @@ def test_an_agent_that_ran_out_of_time_leaves_an_alert_and_an_intervention(
     assert ended["event"] == alert["event"]
 
 
+def test_an_alert_about_time_names_the_stage_that_it_came_in(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    policy = {"stages": ["inspect", "write"], "require": ["enforced_stages"]}
+    contract = author.write(policy=policy, budget={"wall_s": 2, "headroom": {"wall_s": 1}})
+    (alert,) = steelyard("run", contract, "--agent", script("sleep 60"), "--json").line["alerts"]
+    assert (alert["stage"], alert["severity"]) == ("inspect", "resource")
+    assert "wall-clock budget" in alert["why"]
+
+
 def test_a_process_killed_for_its_memory_is_an_intervention_though_the_agent_went_on(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
@@ -75,6 +85,19 @@ def test_a_check_that_its_time_limit_ended_is_an_intervention(
     assert (alert["code"], alert["check"], alert["stage"]) == ("check_time", "slow", "acceptance")
     assert types_of(line, alert["events"]) == ["check.start", "check.run"]
     assert (intervention["action"], intervention["alert"]) == ("kill", alert["event"])
+
+
+def test_a_check_that_fills_its_disk_is_an_alert_of_the_acceptance(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    check = {"id": "greedy", "cmd": "head -c 32M /dev/zero > big", "timeout_s": 60}
+    oracle = {"checks": [check], "reference": "reference.patch"}
+    contract = author.write(oracle=oracle, environment=SMALL)
+    line = steelyard("run", contract, "--agent", script(FIX), "--json").line
+    (alert,), (intervention,) = report(line)["alerts"], report(line)["interventions"]
+    assert (alert["code"], alert["check"], alert["stage"]) == ("disk", "greedy", "acceptance")
+    assert alert["threshold"] == {"disk_mb": SMALL["disk_mb"]}
+    assert (intervention["action"], intervention["alert"]) == ("refuse", alert["event"])
 
 
 def test_an_undisturbed_run_has_neither(author: Author, steelyard: Steelyard, script: Any) -> None:

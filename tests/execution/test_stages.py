@@ -54,6 +54,26 @@ def test_the_workspace_is_read_only_until_the_agent_asks_to_write(
     assert "`steelyard-stage write`" in brief["text"]
 
 
+def test_a_write_in_inspect_ends_the_run_where_the_contract_says_so(
+    author: Author, steelyard: Steelyard, script: Any, kind: str
+) -> None:
+    environment = in_docker() if kind == "docker" else {}
+    policy = {**STAGES, "on_write_in_inspect": "terminate"}
+    contract = author.write(environment=environment, policy=policy)
+    line = steelyard("run", contract, "--agent", script("echo no > add.sh; sleep 3000"), "--json").line
+    assert (line["termination"], line["verdict"], line["stopped_by"]) == (
+        "safety",
+        "fail",
+        "monitor stages write_in_inspect",
+    )
+    (alert,) = payloads(line, "monitor.alert")
+    (attempt,) = events(line, "kernel.attempt")
+    assert (alert["severity"], alert["events"][-1]) == ("violation", attempt["seq"])
+    assert "/workspace/add.sh" in alert["why"]
+    assert [one["action"] for one in payloads(line, "intervention")] == ["refuse", "terminate"]
+    assert steelyard("verify", line["run"]).code == 0
+
+
 def test_an_agent_that_never_asks_changes_nothing(author: Author, steelyard: Steelyard, script: Any) -> None:
     line = steelyard("run", author.write(policy=STAGES), "--agent", script(FIX), "--json").line
     assert line["verdict"] == "fail"
@@ -115,6 +135,14 @@ def test_a_write_call_in_inspect_is_an_alert_that_names_the_call(tmp_path: Path)
     log.append("tool.call", "agent", {"kind": "write"})
     alerts = [one.payload for one in read_events(tmp_path / "events.jsonl") if one.type == "monitor.alert"]
     assert [one["signals"] for one in alerts] == [{"event": seq, "seen": "tool.call"}]
+    sandbox.close()
+
+
+def test_a_write_call_of_an_agent_that_is_only_observed_is_the_step_to_write(tmp_path: Path) -> None:
+    made, log, sandbox = control(tmp_path, "observed")
+    log.append("tool.call", "agent", {"kind": "write", "tool": "Edit"})
+    assert made.current == "write"
+    assert "monitor.alert" not in [one.type for one in read_events(tmp_path / "events.jsonl")]
     sandbox.close()
 
 

@@ -293,7 +293,7 @@ SHUT = {
 
 
 @pytest.mark.parametrize("shut", SHUT, ids=str)
-def test_who_shuts_out_what_comes_next_has_failed_that_step(
+def test_an_agent_that_blocks_the_next_step_fails_that_step(
     author: Author, steelyard: Steelyard, script: Any, shut: str
 ) -> None:
     work = WORKS + f"case $STEELYARD_STEP in one) {SHUT[shut]};; esac\n"

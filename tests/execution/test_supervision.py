@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from containers import in_docker
@@ -18,14 +19,20 @@ from steelyard.agents.base import Ending, Turn, ending_of
 from steelyard.agents.catalogue import BUILT_IN
 from steelyard.agents.process import ProcessAgent
 from steelyard.contract.load import load_contract
-from steelyard.evidence.folder.folder import find_runs
+from steelyard.errors import OperatorFault
+from steelyard.evidence.evidence import load_evidence
+from steelyard.evidence.folder.folder import GRADINGS_HEAD, REPORT, SEAL, find_runs
+from steelyard.evidence.folder.seal import seal
 from steelyard.evidence.held_run import held_run
 from steelyard.evidence.trace.chain import Event, read_events
+from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.execution.supervision.decisions import Decision, write_decision
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
+from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
-from steelyard.study.record import Record
+from steelyard.study.record import Record, grading_of
+from steelyard.study.regrade import refuse_to_regrade
 from steelyard.study.verify_record import record_breaks
 
 SANDBOXES = ["bubblewrap", "docker"]
@@ -91,7 +98,14 @@ def rules(name: str) -> dict[str, Any]:
 
 TIME = {"wall_s": 1200, "headroom": {"wall_s": 600}}
 SAMPLED = {"repeated_call": {"times": 3, "action": "terminate"}, "sampled": True}
+TURNS = {**SAMPLED, "repeated_call": {"times": 1000, "action": "alert"}}
 OPAQUE = {
+    "oscillates": Row(
+        "while :; do echo a > f; sleep 2; echo b > f; sleep 2; done",
+        "oscillation",
+        "oscillation",
+        {"breakers": {**TURNS, "oscillation": {"times": 2, "action": "terminate"}}},
+    ),
     "loops": Row("while :; do sleep 1; done", "repeated_call", "repeated_call", {"breakers": SAMPLED}),
     "stalls": Row(
         "sleep 3000",
@@ -195,11 +209,58 @@ REPORTING = {
 
 @pytest.mark.parametrize(("steps", "code", "budget"), REPORTING.values(), ids=REPORTING)
 def test_an_agent_that_reports_its_calls_ends_by_the_defaults(
-    run: Run, steps: tuple[tuple[str, Mapping[str, Any]], ...], code: str, budget: Mapping[str, Any]
+    kind: str,
+    run_in: Run,
+    steps: tuple[tuple[str, Mapping[str, Any]], ...],
+    code: str,
+    budget: Mapping[str, Any],
 ) -> None:
-    record = run(after(*steps), budget={**TIME, **budget})
+    record = run_in(kind, after(*steps), budget={**TIME, **budget})
     assert record.evidence.termination == code
-    assert record.evidence.summary.alert is not None
+    alert = next(
+        one for one in record.evidence.summary.alerts if one["event"] == record.evidence.summary.alert
+    )
+    assert alert["events"]
+
+
+def test_a_command_that_takes_too_long_is_killed_and_the_agent_goes_on(kind: str, run_in: Run) -> None:
+    """Its processes are killed with what they started; those of the agent are not."""
+
+    def work(turn: Turn) -> Ending:
+        started = threading.Timer(
+            1.0, lambda: report(turn, ("tool.call", {"id": "1", "kind": "execute", "command": "make"}))
+        )
+        started.start()
+        script = f"sleep 5; (sleep 2500 | sleep 2501); {FIX} sh check.sh"
+        return ending_of(turn.run(("/bin/sh", "-c", script)))
+
+    record = run_in(kind, work, budget={**TIME, "command_s": 6.0})
+    (alert,) = [one for one in record.evidence.summary.alerts if one["code"] == "command_time"]
+    (kill,) = record.evidence.summary.interventions
+    assert (kill["action"], kill["alert"], kill["applied"]) == ("kill", alert["event"], True)
+    assert kill["killed"] >= 2
+    assert (record.evidence.termination, record.verdict.verdict) == ("completed", "pass")
+    assert not record_breaks(record.evidence.folder)
+
+
+def test_test_runs_among_reported_calls_are_counted(run: Run) -> None:
+    def work(turn: Turn) -> Ending:
+        report(turn, CALL, FAILED, ("tool.call", {"kind": "execute", "command": "ls"}), FAILED)
+        return ending_of(turn.run(("/bin/sh", "-c", FIX)))
+
+    counts = run(work, budget=TIME).evidence.counts
+    assert (counts["test_cycles"], counts["tool_calls"]) == (1, {"execute": 2})
+
+
+def test_a_result_line_has_the_alert_that_ended_the_run_after_any_number_of_others(run: Run) -> None:
+    risky = [("tool.call", {"kind": "execute", "command": f"sudo id {number}"}) for number in range(60)]
+    denied = ("tool.call", {"kind": "execute", "command": "curl x"})
+    record = run(after(*risky, denied), policy={"deny_commands": ["curl"]}, budget=TIME)
+    line = result_line(record.evidence, grading_of(record))
+    (stop,) = [one for one in line["interventions"] if one["action"] == "terminate"]
+    assert [one["code"] for one in line["alerts"] if one["event"] == stop["alert"]] == ["deny_commands"]
+    assert len(line["alerts"]) + line["left_out"]["alerts"] == len(record.evidence.summary.alerts)
+    assert line["left_out"]["alerts"] > 0
 
 
 def test_a_throttle_stops_the_agent_for_a_while_and_is_an_event(run: Run) -> None:
@@ -250,6 +311,76 @@ def test_a_run_that_an_operator_clears_goes_on_and_passes(
     assert (record.evidence.termination, record.verdict.verdict) == ("completed", "pass")
     assert "after.txt" in record.evidence.changed_paths
     assert not record.evidence.folder.file("control").exists()
+
+
+def test_an_agent_whose_writes_are_suspended_can_still_be_paused(run: Run, tmp_path: Path) -> None:
+    """A decision is about one alert: the other one still waits."""
+    rules_ = {"privilege_escalation": "suspend_writes", "secret_access": "pause"}
+    seen: list[str] = []
+
+    def decide() -> None:
+        while len(seen) < 2:
+            held = [one for folder in find_runs(tmp_path / "runs") if (one := held_run(folder))]
+            for one in held:
+                if one.action == "pause" or seen:
+                    seen.append(one.action)
+                    write_decision(
+                        one.folder, one.alert.seq, Decision("resume", "Ada", "fine", "acceptable_risk")
+                    )
+                    _until_decided(one.folder.events, one.alert.seq)
+            time.sleep(0.05)
+
+    threading.Thread(target=decide, daemon=True).start()
+    script = "sh -c 'sudo id; sleep 2; :'; sh -c 'cat /etc/shadow; sleep 2; :'; sleep 5"
+    record = run(script, policy={**ASK, "rules": rules_}, budget=TIME)
+    assert seen == ["pause", "suspend_writes"]
+    actions = [one["action"] for one in record.evidence.summary.interventions]
+    assert actions[:2] == ["suspend_writes", "pause"]
+    assert actions.count("resume") == 2
+
+
+def test_writes_stay_suspended_in_the_next_turn_until_they_are_decided_about(run: Run) -> None:
+    """The checks get a workspace that can be written."""
+    first = "sh -c 'sudo id; sleep 2; :'"
+    probes = "i=0; while touch probe && [ $i -lt 600 ]; do i=$((i+1)); sleep 0.1; done; touch late; true"
+
+    def work(turn: Turn) -> Ending:
+        return ending_of(turn.run(("/bin/sh", "-c", f"{FIX} {first}" if turn.number == 1 else probes)))
+
+    policy = {**ASK, "rules": {"privilege_escalation": "suspend_writes"}}
+    record = run(work, policy=policy, budget=TIME, turns=["And now?"])
+    interventions = record.evidence.summary.interventions
+    assert [(one["action"], one["applied"]) for one in interventions] == [("suspend_writes", True)] * 2
+    assert "late" not in record.evidence.changed_paths
+    outcomes = [one["outcome"] for one in record.evidence.outcomes.values()]
+    assert (record.evidence.termination, outcomes) == ("completed", ["pass"])
+
+
+def test_a_log_with_other_alerts_than_the_monitors_raise_is_not_graded_again(run: Run) -> None:
+    """However well it is chained and sealed."""
+    record = run(f"{FIX} sh -c 'sudo id; sleep 1; :'", budget=TIME)
+    folder = record.evidence.folder
+    recorded = list(read_events(folder.events))
+    folder.events.unlink()
+    with EventLog(folder.events) as log:
+        for event in recorded:
+            is_alert = event.type == "monitor.alert"
+            payload = {**event.payload, "code": "network"} if is_alert else event.payload
+            log.append(event.type, cast("Actor", event.actor), payload)
+    for name in (SEAL, REPORT, GRADINGS_HEAD):
+        folder.file(name).unlink()
+    shutil.rmtree(folder.file("gradings"))
+    seal(folder)
+    assert "the monitors raise another alert" in record_breaks(folder)[0].why
+    with pytest.raises(OperatorFault, match="does not give the alerts that it has"):
+        refuse_to_regrade(record.contract, load_evidence(folder), None)
+
+
+def _until_decided(log: Path, alert: int) -> None:
+    while not any(
+        one.type == "operator.decision" and one.payload["alert"] == alert for one in read_events(log)
+    ):
+        time.sleep(0.05)
 
 
 def test_a_run_that_an_operator_ends_has_the_operators_code(run: Run, tmp_path: Path) -> None:

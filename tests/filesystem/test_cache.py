@@ -1,4 +1,4 @@
-"""Folders are made once, whole, whoever asks and whoever dies."""
+"""Folders are made once and whole, also if several processes ask and one of them dies."""
 
 from __future__ import annotations
 

@@ -52,6 +52,8 @@ def test_an_agent_is_weighed_with_its_models(author: Author, steelyard: Steelyar
         "cache_read": 600,
         "cache_write": 0,
         "model_calls": 3,
+        "tool_calls": None,
+        "test_cycles": None,
     }
     assert own_cost(line) == {"usd": pytest.approx(0.01605), "units": None, "method": "library"}
     assert line["durations"]["waited_s"] >= 1

@@ -137,6 +137,7 @@ def test_a_clone_has_one_of_several_names(tmp_path: Path, name: str) -> None:
         ({"PASS_TO_PASS": [1]}, "PASS_TO_PASS[0]", "expected text"),
         ({"PASS_TO_PASS": ["t.py::test_a"]}, "PASS_TO_PASS", "in FAIL_TO_PASS too"),
         ({"image_assets": []}, "image_assets", "not a column"),
+        ({"image_assets": [], "hints": ""}, "image_assets, hints", "not columns"),
         ({"PASS_TO_PASS": "[" * 500 + "]" * 500}, "PASS_TO_PASS", "too deep"),
     ],
 )

@@ -120,8 +120,8 @@ def test_a_closed_terminal_leaves_nothing(line: list[str], tmp_path: Path) -> No
 def test_an_interrupt_during_start_up_is_no_traceback() -> None:
     """It comes while the verb is imported."""
     code = (
-        "import os, signal\nfrom steelyard.cli import main\n"
-        "main.importlib.import_module = lambda _: os.kill(os.getpid(), signal.SIGINT)\n"
+        "import os, signal\nfrom steelyard.cli import main, run_verb\n"
+        "run_verb.importlib.import_module = lambda _: os.kill(os.getpid(), signal.SIGINT)\n"
         "main.main(['run'])\n"
     )
     done = subprocess.run(

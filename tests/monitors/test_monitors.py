@@ -118,6 +118,12 @@ ROWS = {
         [ENTER, call("make"), sample(), result(), sample(), sample()],
         budget={"command_s": 2.5},
     ),
+    "units of tool calls, once an answer of a model cost units": Row(
+        "cost_cap",
+        [ENTER, ("cost", {"units": 1}), call("a"), result(), call("b"), result()],
+        [ENTER, ("cost", {"usd": 1.0}), call("a"), result(), call("b"), result()],
+        budget={"cost_units": 3.0, "headroom": {"cost_fraction": 0.0}},
+    ),
     "the same call again": Row(
         "repeated_call", [ENTER, LS, LS, LS], [ENTER, LS, LS, call("ls -l"), LS], TRIES
     ),
@@ -323,6 +329,13 @@ def test_a_log_that_must_alert_does(row: Row) -> None:
 def test_the_nearest_log_that_must_not_alert_does_not(row: Row) -> None:
     raised = alerts(row.quiet, policy=row.policy, budget=row.budget, every_s=row.every_s)
     assert row.code not in {one["code"] for one in raised}
+
+
+def test_the_processes_of_a_long_command_are_those_that_were_seen_before_the_next_call() -> None:
+    steps = [ENTER, process("agent", key="1-1"), call("make"), process("make", key="2-2"), call("ls")]
+    steps += [process("ls", key="3-3"), sample(), sample(), sample()]
+    (first, *_) = alerts(steps, budget={"command_s": 2.5})
+    assert (first["code"], first["action"], first["processes"]) == ("command_time", "kill", ["2-2"])
 
 
 def test_the_agents_own_command_line_breaks_no_rule() -> None:

@@ -13,6 +13,7 @@ from steelyard.plan.forecast import Cap, Earlier, History, forecast
 from steelyard.plan.order import Slot, draw_order, order_csv, read_order
 from steelyard.plan.study_plan import Order, PlannedAgent, PlannedContract, StudyPlan, read_plan
 from steelyard.plan.trial import PROTOCOL_SEED
+from steelyard.report.studies.text import forecast_lines
 
 
 def plan(contracts: int = 12, agents: int = 3, **keys: object) -> StudyPlan:
@@ -131,6 +132,17 @@ def test_without_earlier_runs_only_the_caps_are_known() -> None:
     slots = [Slot("main", "c0", "all", "a0", 1)]
     shown = forecast(slots, History(), {("a0", "c0"): Cap(5.0, 3600.0)}, jobs=1, seed=1)
     assert shown["usd"] == {"expected": None, "low": None, "high": None, "most": 5.0}
+
+
+def test_a_study_of_which_only_the_baseline_is_known_has_no_expectation() -> None:
+    """A baseline costs nothing, which says nothing about the agent."""
+    slots = [Slot("main", "c0", "all", name, 1) for name in ("noop", "a0")]
+    caps = {("noop", "c0"): Cap(0.0, 3600.0), ("a0", "c0"): Cap(5.0, 3600.0)}
+    shown = forecast(slots, History({("noop", "c0"): [Earlier(None, 1.0)]}), caps, jobs=1, seed=1)
+    assert (shown["usd"]["expected"], shown["usd"]["most"], shown["hours"]["expected"]) == (None, 5.0, None)
+    assert shown["known"] == {"usd": 1, "hours": 1}
+    cost = next(text for text in forecast_lines(shown) if text.startswith("cost"))
+    assert cost == "cost       not known (1 trial has no earlier run to go by); at most 5.00 USD"
 
 
 def test_an_agent_that_reaches_no_model_costs_nothing() -> None:

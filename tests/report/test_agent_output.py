@@ -32,7 +32,7 @@ def shown(folder: Path, result: bytes | None, width: int = 80) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 
-def test_who_said_nothing_has_no_heading(folder: Path) -> None:
+def test_an_agent_that_printed_nothing_has_no_heading(folder: Path) -> None:
     assert [shown(folder, result) for result in (None, b"", b" \n\n")] == ["", "", ""]
 
 

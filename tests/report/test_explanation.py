@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from steelyard.report.explanation import Node, explain_run
+from steelyard.report.explanation.explain import Node, explain_run
 from steelyard.report.explanation.schema import explanation_schema
 from steelyard.report.explanation.tree import explanation_lines
 

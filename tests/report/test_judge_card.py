@@ -69,7 +69,7 @@ def test_the_card_has_everything_in_the_order_of_the_rubric() -> None:
     )  # one word further at 80 columns
 
 
-def test_who_was_not_asked_says_why() -> None:
+def test_a_judge_that_was_not_asked_says_why() -> None:
     text = card(
         {**judge(), "verdict": "N/A", "opinions": [], "scores": {}, "agreement": None, "why": "no key"}
     )

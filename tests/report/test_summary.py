@@ -1,4 +1,4 @@
-"""Numbers over many runs: what was not decided is nobody's zero, and contracts are the clusters."""
+"""Numbers over many runs: an undecided trial does not count as a failure, and contracts are the clusters."""
 
 from __future__ import annotations
 

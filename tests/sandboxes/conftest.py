@@ -13,9 +13,9 @@ import pytest
 from containers import in_image
 
 from steelyard.filesystem.owner import run_uid
-from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import Command, CommandResult, Limits, Sandbox, SandboxSpec
 from steelyard.sandboxes.bubblewrap.sandbox import BubblewrapSandbox
+from steelyard.sandboxes.catalogue import backend
 
 SMALL = Limits(cpu=2, memory_mb=256, guaranteed_mb=64, disk_mb=16, tmp_mb=4, processes=64)
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from steelyard.errors import InfraFault
-from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import Command, ExitStats, FileOverlay, Limits, SandboxSpec
+from steelyard.sandboxes.catalogue import backend
 from steelyard.sandboxes.local import LocalBackend, LocalSandbox
 from steelyard.sandboxes.toolchains import resolve
 

@@ -91,6 +91,15 @@ def test_a_frozen_sandbox_is_killed_as_any_other(sandbox: Sandbox) -> None:
         assert tree.usage().processes == 0
 
 
+def test_a_process_is_killed_with_everything_below_it_and_nothing_else(sandbox: Sandbox) -> None:
+    with running(sandbox, "sleep 2998 & sh -c 'sleep 2999 & sleep 3000; :'; sleep 3001; :") as tree:
+        until(lambda: len(tree.processes()) == 5)
+        (chosen,) = [one for one in tree.processes() if one.argv[0] == "sh"]
+        assert tree.kill([chosen.key]) == 3
+        until(lambda: {one.argv[-1] for one in tree.processes()} >= {"2998", "3001"})
+        assert not {"2999", "3000"} & {one.argv[-1] for one in tree.processes()}
+
+
 def test_a_tree_that_forks_all_the_time_is_frozen_too(sandbox: Sandbox) -> None:
     with running(sandbox, "f() { while :; do (exec true) & (exec true); done; }; f & f & f") as tree:
         until(lambda: len(tree.processes()) > 3)

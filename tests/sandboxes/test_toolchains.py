@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import InfraFault, OperatorFault
-from steelyard.sandboxes import backend
+from steelyard.sandboxes.catalogue import backend
 from steelyard.sandboxes.toolchains import (
     KINDS,
     Found,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,15 @@ class SlowGrader(Grader):
         self.asked += 1
         await self.go.wait()
         return {"contract": contract.id, "bytes": len(patch)}
+
+
+class FullDisk(SlowGrader):
+    """Grades empty patches; for any other there is no room on the disk."""
+
+    async def grade(self, contract: Contract, patch: bytes | str) -> dict[str, Any]:
+        if patch:
+            raise OSError(28, "No space left on device")
+        return {"contract": contract.id}
 
 
 def ask(service: Service, question: Ask) -> Any:
@@ -127,6 +137,29 @@ def test_a_batch_is_answered_line_by_line(contract: Contract, tmp_path: Path) ->
     status, lines = ask(Service.of(grader, [contract], Access(is_local=True), room=5), question)
     grader.close()
     assert (status, len(lines)) == (200, 5)
+
+
+def test_a_machine_that_cannot_grade_answers_503_in_words(contract: Contract, tmp_path: Path) -> None:
+    async def question(client: TestClient[Any, Any]) -> tuple[int, str, Any, list[Any], Any]:
+        failed = await client.post("/grade", json={"contract": "sum", "patch": PATCH})
+        items = [{"contract": "sum", "patch": patch} for patch in (PATCH, "")]
+        batch = await client.post("/grade/batch", json={"items": items})
+        lines = [json.loads(line) for line in (await batch.read()).splitlines()]
+        health = await (await client.get("/health")).json()
+        return failed.status, failed.headers["Retry-After"], await failed.json(), lines, health
+
+    grader = FullDisk(tmp_path / "runs")
+    status, retry, answer, lines, health = ask(
+        Service.of(grader, [contract], Access(is_local=True), room=2), question
+    )
+    grader.close()
+    words = "this patch was not graded: [Errno 28] No space left on device"
+    assert (status, retry, answer) == (503, "30", {"error": words})
+    assert sorted(lines, key=lambda line: line["item"]) == [
+        {"item": 0, "error": words},
+        {"item": 1, "result": {"contract": "sum"}},
+    ]
+    assert health["waiting"] == 0
 
 
 @pytest.mark.parametrize(

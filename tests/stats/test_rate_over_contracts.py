@@ -12,6 +12,7 @@ from scipy import stats
 
 from steelyard.stats.bootstrap import Resampling, cluster_bootstrap
 from steelyard.stats.bounded_mean import bounded_mean
+from steelyard.stats.clustered_mean import clustered_mean
 from steelyard.stats.clusters import Cluster, cluster_robust_rate, clustered, rate_over_contracts
 from steelyard.stats.interval import wilson_ends
 from steelyard.stats.passk import all_of_them, at_least_one, pass_at_k, pass_hat_k
@@ -35,6 +36,34 @@ def test_the_sandwich_is_that_of_statsmodels() -> None:
     assert found.value == pytest.approx(fitted.params[0], abs=1e-9)
     half = fitted.bse[0] * np.sqrt(count / (count - 1)) * stats.t.ppf(0.975, count - 1)
     assert found.interval == pytest.approx((found.value - half, found.value + half), abs=1e-9)
+
+
+def test_the_mean_of_costs_has_the_sandwich_interval_of_statsmodels() -> None:
+    groups = [[0.5, 0.7, 2.5], [1.0], [0.2, 0.4], [3.0, 2.0, 1.5, 2.5]]
+    fitted = sm.OLS(np.concatenate(groups), np.ones(10)).fit(
+        cov_type="cluster",
+        cov_kwds={"groups": np.repeat(range(4), [3, 1, 2, 4]), "use_correction": False},
+        use_t=True,
+    )
+    found = clustered_mean(groups)
+    half = fitted.bse[0] * np.sqrt(4 / 3) * stats.t.ppf(0.975, 3)
+    assert found.value == pytest.approx(fitted.params[0], abs=1e-9)
+    assert found.interval == pytest.approx((max(0, found.value - half), found.value + half), abs=1e-9)
+    assert (found.n, found.clusters) == (10, 4)
+
+
+@pytest.mark.parametrize(
+    ("groups", "word"),
+    [
+        ([], "no value"),
+        ([[1.0, 2.0]], "one contract"),
+        ([[1.0], [1.0, 1.0]], "the same mean"),
+        ([[1.0], [float("nan")]], "not finite"),
+    ],
+)
+def test_a_mean_without_an_interval_says_why(groups: list[list[float]], word: str) -> None:
+    found = clustered_mean(groups)
+    assert (found.interval, word in found.why) == (None, True)
 
 
 def test_the_estimate_is_the_interval_that_runs_print() -> None:
@@ -71,6 +100,22 @@ def test_the_bootstrap_is_scipys_bca_draw_for_draw() -> None:
     found = cluster_bootstrap(np.column_stack([values, np.ones(40)]), how=Resampling(2000, 11))
     expected = stats.bootstrap(
         (values,), np.mean, n_resamples=2000, method="BCa", rng=np.random.default_rng(11), vectorized=True
+    ).confidence_interval
+    assert found.interval == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_the_bootstrap_of_a_ratio_is_scipys_paired_bca_draw_for_draw() -> None:
+    generator = np.random.default_rng(8)
+    cost, won = generator.uniform(0.5, 3, 25), generator.integers(1, 5, 25).astype(float)
+    found = cluster_bootstrap(np.column_stack([cost, won]), how=Resampling(1500, 3))
+    expected = stats.bootstrap(
+        (cost, won),
+        lambda x, y, axis: x.sum(axis=axis) / y.sum(axis=axis),
+        n_resamples=1500,
+        method="BCa",
+        paired=True,
+        vectorized=True,
+        rng=np.random.default_rng(3),
     ).confidence_interval
     assert found.interval == pytest.approx((expected.low, expected.high), abs=1e-9)
 

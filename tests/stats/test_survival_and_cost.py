@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
+import warnings
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from lifelines import KaplanMeierFitter
 from lifelines.statistics import logrank_test
 from lifelines.utils import median_survival_times, restricted_mean_survival_time
 from scipy import stats
+from statsmodels.duration.hazard_regression import PHReg
 
 from steelyard.stats.bootstrap import Resampling
 from steelyard.stats.cost import Spending, bootstrap_cost_per_success, cost_per_success, pareto_front
@@ -64,6 +67,37 @@ def test_the_interval_of_the_median_is_that_of_lifelines(seed: int) -> None:
     assert (found.n, found.clusters) == (40, 40)
 
 
+def labelled(seed: int, count: int, contracts: int, scale: float = 30) -> list[Duration]:
+    """Runs of so many contracts, unevenly many of each."""
+    draw = random.Random(seed + 1000)
+    return [one._replace(cluster=str(draw.randrange(contracts))) for one in made(seed, count, scale)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_influence_of_a_contract_is_the_derivative_of_lifelines_weighted_curve(seed: int) -> None:
+    """Each contract gets a little more and a little less weight; the variance is the sum of the squared slopes."""
+    durations = labelled(seed, 50, 8)
+    names = sorted({one.cluster for one in durations})
+
+    def log_survival(name: str, change: float) -> np.ndarray:
+        weights = [1 + change * (one.cluster == name) for one in durations]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # lifelines says that its own variance does not know such weights
+            fitted = KaplanMeierFitter().fit(*columns(durations), weights=weights)
+        shown = fitted.survival_function_at_times([step.time for step in steps]).to_numpy()
+        logs: np.ndarray = np.log(shown)
+        return logs
+
+    steps = [step for step in clustered_steps(durations, 0.95) if 0 < step.survival < 1]
+    slopes = np.array([(log_survival(name, 1e-5) - log_survival(name, -1e-5)) / 2e-5 for name in names])
+    errors = np.sqrt(len(names) / (len(names) - 1) * (slopes**2).sum(axis=0))
+    quantile = stats.t.ppf(0.975, len(names) - 1)
+    for step, error in zip(steps, errors, strict=True):
+        spread = abs(quantile * error / math.log(step.survival))
+        assert step.low == pytest.approx(step.survival ** math.exp(spread), abs=1e-6)
+        assert step.high == pytest.approx(step.survival ** math.exp(-spread), abs=1e-6)
+
+
 def test_repeats_of_a_contract_that_are_all_alike_add_nothing_to_the_median() -> None:
     """The infinitesimal jackknife over contracts is Greenwood's formula of one run a contract."""
     once = [one._replace(cluster=str(at)) for at, one in enumerate(made(1, 40))]
@@ -104,6 +138,39 @@ def test_the_interval_of_the_restricted_mean_is_that_of_the_survrm2_formula() ->
     half = stats.norm.ppf(0.975) * math.sqrt((4 / 3) ** 2 / 6)
     assert found.low == pytest.approx(found.value - half, abs=1e-9)
     assert found.high == 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_variance_of_the_restricted_mean_follows_from_the_areas_of_lifelines(seed: int) -> None:
+    """Sum over events of (area from t to the horizon)^2 * d / (n * (n - d))."""
+    durations, horizon = made(seed), 25.0
+    fitted = KaplanMeierFitter().fit(*columns(durations))
+    table = fitted.event_table
+    variance = 0.0
+    for time, row in table[(table["observed"] > 0) & (table.index < horizon)].iterrows():
+        rest = restricted_mean_survival_time(fitted, t=horizon) - restricted_mean_survival_time(
+            fitted, t=time
+        )
+        variance += rest**2 * row["observed"] / (row["at_risk"] * (row["at_risk"] - row["observed"]))
+    found = restricted_mean(durations, horizon)
+    half = stats.norm.ppf(0.975) * math.sqrt(variance)
+    assert found.interval == pytest.approx((found.value - half, min(horizon, found.value + half)), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_jackknife_of_the_restricted_mean_leaves_contracts_out_of_lifelines(seed: int) -> None:
+    durations, horizon = labelled(seed, 50, 8), 20.0
+    names = sorted({one.cluster for one in durations})
+    left_out = [
+        restricted_mean_survival_time(
+            KaplanMeierFitter().fit(*columns([one for one in durations if one.cluster != name])), t=horizon
+        )
+        for name in names
+    ]
+    count = len(names)
+    half = stats.t.ppf(0.975, count - 1) * math.sqrt((count - 1) ** 2 / count * np.var(left_out, ddof=1))
+    found = restricted_mean(durations, horizon)
+    assert found.interval == pytest.approx((found.value - half, min(horizon, found.value + half)), abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -160,6 +227,22 @@ def test_the_parts_of_contracts_add_up_to_observed_less_expected_successes() -> 
     assert found.statistic == pytest.approx(expected**2 / scale, abs=1e-9)
     assert found.p == pytest.approx(2 * stats.t.sf(math.sqrt(found.statistic), 11), abs=1e-9)
     assert plain.statistic != found.statistic
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_log_rank_test_over_contracts_has_the_score_residuals_of_statsmodels(seed: int) -> None:
+    """Lin and Wei: the score of a Cox model with the agent as its only covariate, at a coefficient of 0."""
+    sides = labelled(seed, 60, 9), labelled(seed + 50, 60, 9, scale=15)
+    everyone = [one for side in sides for one in side]
+    agent = np.array([float(side) for side, runs in zip((1, 0), sides, strict=True) for _ in runs])
+    seconds, succeeded = columns(everyone)
+    model = PHReg(np.array(seconds), agent, np.array(succeeded, dtype=int), ties="breslow")
+    residuals = np.nan_to_num(np.asarray(model.score_residuals(np.zeros(1))).reshape(-1))
+    parts: dict[str, float] = {}
+    for one, residual in zip(everyone, residuals, strict=True):
+        parts[one.cluster] = parts.get(one.cluster, 0.0) + float(residual)
+    variance = len(parts) / (len(parts) - 1) * sum(part**2 for part in parts.values())
+    assert log_rank(*sides).statistic == pytest.approx(sum(parts.values()) ** 2 / variance, abs=1e-9)
 
 
 def first_two(durations: list[Duration]) -> list[tuple[float, bool]]:
@@ -247,8 +330,32 @@ def test_an_agent_that_is_dearer_and_worse_is_not_on_the_front() -> None:
     assert shares["bad"] < 0.05
 
 
+def test_the_chance_to_be_on_the_front_is_that_of_all_resamples() -> None:
+    """4 contracts have 256 resamples; 20,000 drawn ones know a share to 0.01."""
+    draw = random.Random(3)
+    agents = {
+        name: {str(at): Spending(draw.uniform(0, 2), draw.randint(0, 3), 3) for at in range(4)}
+        for name in ("a", "b", "c")
+    }
+    hits = dict.fromkeys(agents, 0)
+    for chosen in itertools.product("0123", repeat=4):
+        totals = {
+            name: (sum(rows[at].cost for at in chosen), sum(rows[at].successes for at in chosen))
+            for name, rows in agents.items()
+        }
+        for name, (cost, won) in totals.items():
+            hits[name] += not any(
+                other[0] <= cost and other[1] >= won and other != (cost, won) for other in totals.values()
+            )
+    found = pareto_front(agents, Resampling(20_000))
+    assert {one.name: one.probability for one in found.points} == pytest.approx(
+        {name: count / 256 for name, count in hits.items()}, abs=0.015
+    )
+
+
 def test_an_agent_without_a_known_cost_is_named_and_left_out_of_the_front() -> None:
     found = pareto_front({"a": {"x": Spending(1.0, 1)}, "b": {"x": Spending(math.nan, 1)}})
     assert [one.name for one in found.points] == ["a"]
     assert found.why == "cost is not known: b"
+    assert pareto_front({"b": {}, "a": {}}).why == "no decided trial: a, b"
     assert "share no contract" in pareto_front({"a": {"x": Spending(1, 1)}, "b": {"y": Spending(1, 1)}}).why

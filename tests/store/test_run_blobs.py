@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
@@ -67,12 +66,6 @@ def test_a_copy_that_is_not_complete_is_not_listed(run: Path, tmp_path: Path) ->
     assert list(list_runs(url)) == []
     with pytest.raises(InfraFault):
         fetch_run(url, RUN, tmp_path / "other")
-
-
-def test_runs_that_started_earlier_are_not_listed(run: Path, tmp_path: Path) -> None:
-    url = f"file://{tmp_path}/blobs"
-    put_run(url, run)
-    assert list(list_runs(url, since=datetime(2026, 3, 8, tzinfo=UTC))) == []
 
 
 def test_a_damaged_copy_is_refused(run: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from shelf import LONG_AGO_NS, Shelf, at
 
 from steelyard.errors import OperatorFault
 from steelyard.store.query import Query
-from steelyard.store.schema import VERSION
+from steelyard.store.schema import CURRENT, VERSION
 from steelyard.store.store import Store
 
 OpenStore = Callable[[], Store]
@@ -95,6 +95,13 @@ def test_a_folder_that_is_gone_leaves_the_index(shelf: Shelf, store: OpenStore) 
     shutil.rmtree(shelf.root / run)
     fresh = store()
     assert (fresh.query(), list(fresh.results()), fresh.count(Query(tag="flaky"))) == ([], [], 0)
+
+
+def test_a_folder_that_was_emptied_leaves_the_index(shelf: Shelf, store: OpenStore) -> None:
+    run = shelf.add(1)
+    store()
+    (shelf.root / run / "manifest.json").unlink()
+    assert store().query() == []
 
 
 @pytest.mark.parametrize("state", ["running", "interrupted", "not graded"])
@@ -182,6 +189,22 @@ def test_several_writers_at_once_index_each_run_once(shelf: Shelf, store: OpenSt
     for one in threads:
         one.join()
     assert (faults, [one.run for one in store().query()]) == ([], runs)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_index_becomes_the_present_one_and_is_filled_from_the_folders(
+    shelf: Shelf, store: OpenStore, version: int
+) -> None:
+    run = shelf.add(1, tags=["flaky"])
+    with store()._engine.begin() as connection:
+        if version == 1:
+            connection.execute(sa.text("ALTER TABLE steelyard_runs DROP COLUMN is_unsafe"))
+        connection.execute(sa.update(VERSION).values(version=version))
+    opened = store()
+    assert [(one.run, one.is_unsafe) for one in opened.query(Query(tag="flaky"))] == [(run, False)]
+    with opened._engine.connect() as connection:
+        assert connection.execute(sa.select(VERSION.c.version)).scalars().all() == [CURRENT]
+    assert len(shelf.reads) == 2
 
 
 def test_an_index_of_a_newer_version_is_refused(shelf: Shelf, store: OpenStore) -> None:

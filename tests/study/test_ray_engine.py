@@ -8,16 +8,20 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from fake_study import FakeStudy
 
 from authoring import Author, Steelyard
+from steelyard.contract.contract import Contract
 from steelyard.gateway.scripted import PASS, ScriptedModel, environment, serving
+from steelyard.plan.trial import Trial
+from steelyard.study.ray_engine import sealed_run
 
 # A busy machine takes minutes to start a cluster.
 RAY = {
@@ -54,6 +58,22 @@ def test_a_cluster_that_loses_a_node_has_the_results_and_the_records_of_one_mach
     assert cluster["mine"][:2] == ("fail", "dominance")
     assert cluster["reference"][:3] == ("pass", "completed", "PASS")
     assert len(list(blobs.iterdir())) == len(cluster)
+
+
+def test_the_run_of_a_lost_worker_is_found_whatever_its_clock_says(
+    fake_study: FakeStudy, contract: Callable[..., Contract]
+) -> None:
+    """The clock of the worker is years behind; an earlier run of the same trial and attempt is not taken for its run."""
+    trial = Trial(contract(), "noop")
+    list(fake_study.engine().run([trial]))
+    before = {path.name for path in fake_study.out.iterdir()}
+    assert sealed_run(fake_study.out, trial, 1, before) is None
+    list(fake_study.engine().run([trial]))
+    (name,) = {path.name for path in fake_study.out.iterdir()} - before
+    late = f"2020{name[4:]}"
+    (fake_study.out / name).rename(fake_study.out / late)
+    assert sealed_run(fake_study.out, trial, 1, before) == late
+    assert sealed_run(fake_study.out, trial, 2, before) is None
 
 
 def _key(folder: Path) -> Path:

@@ -174,8 +174,8 @@ def test_a_plan_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
 CALIBRATION = {
     "ready": True,
     "agreement": {"rate": 0.9, "successes": 36, "trials": 40, "low": 0.77, "high": 0.96},
-    "kappa": {"kappa": 0.8, "low": 0.6, "high": 1.0},
-    "alpha": {"alpha": 0.8, "low": 0.6, "high": 1.0},
+    "kappa": {"value": 0.8, "low": 0.6, "high": 1.0},
+    "alpha": {"value": 0.8, "low": 0.6, "high": 1.0},
 }
 
 

@@ -76,7 +76,11 @@ def viewing(root: Path, records: Records | None = None) -> Iterator[Viewer]:
         found.append(access)
         ready.set()
 
-    thread = threading.Thread(target=lambda: loop.run_until_complete(serve(site, Access(0), on_ready, stop)))
+    def run() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(serve(site, Access(0), on_ready, stop))
+
+    thread = threading.Thread(target=run)
     thread.start()
     try:
         assert ready.wait(60)
@@ -84,5 +88,4 @@ def viewing(root: Path, records: Records | None = None) -> Iterator[Viewer]:
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(60)
-        loop.close()
         site.records.close()

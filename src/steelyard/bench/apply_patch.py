@@ -15,8 +15,8 @@ from steelyard.errors import InfraFault
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.change.importer import import_workspace
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import Command, Sandbox
+from steelyard.sandboxes.catalogue import backend
 
 # A repository of our own beside the tree, so that no attribute of the tree turns a byte; laid out by hand, because
 # `git init` takes as long as the patch does.
@@ -86,7 +86,7 @@ def _apply(environment: Environment, patch: bytes, blobs: Blobs) -> Applied:
 
 
 def _with_git(environment: Environment) -> Sandbox:
-    """A sandbox of the ground's tree; an image need not have git, and a patch is the same in any sandbox that has."""
+    """A sandbox with the tree of the snapshot; an image need not have git, and a patch is the same in any sandbox that has."""
     sandbox = environment.backend.start(environment.sandbox_spec())
     if (
         environment.image is None

@@ -17,7 +17,7 @@ STREAM_BYTES = 64 << 20
 RUN_BYTES = 256 << 20
 
 
-class Kept(NamedTuple):
+class StoredStream(NamedTuple):
     """Where a stream is, as far as it was kept."""
 
     blob: str | None = None
@@ -32,17 +32,17 @@ class OutputStore:
         self._left = run_bytes
         self._lock = threading.Lock()
 
-    def keep(self, stream: Captured, shown_bytes: int) -> Kept:
+    def keep(self, stream: Captured, shown_bytes: int) -> StoredStream:
         """A blob of a stream of which `shown_bytes` stand elsewhere; none if those are all of it."""
         if stream.size <= shown_bytes:
-            return Kept()
+            return StoredStream()
         spool = stream.spool if stream.spool is not None and stream.spool.size else None
         kept = len(stream.head) + len(stream.tail) if spool is None else spool.size
         with self._lock:
             if kept > self._left:
-                return Kept(None, stream.size - shown_bytes)
+                return StoredStream(None, stream.size - shown_bytes)
             self._left -= kept
         if spool is None:
-            return Kept(self._blobs.put_bytes(stream.view).sha256, stream.size - kept)
+            return StoredStream(self._blobs.put_bytes(stream.view).sha256, stream.size - kept)
         os.lseek(spool.fd, 0, os.SEEK_SET)
-        return Kept(self._blobs.put_stream(spool.fd).sha256, stream.size - kept)
+        return StoredStream(self._blobs.put_stream(spool.fd).sha256, stream.size - kept)

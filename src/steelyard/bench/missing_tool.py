@@ -14,6 +14,7 @@ from pathlib import Path
 
 import orjson
 
+from steelyard.bench.twin import trusted
 from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.sandboxes.base import CommandResult, ExitStats, FileOverlay
@@ -28,11 +29,10 @@ EndOn = Callable[
 
 def is_missing_for_all(environment: Environment, check: str, end_on: EndOn) -> bool:
     """Asked once for a check of a contract; the answer is kept in the cache. Raises InfraFault when there is none."""
-    from steelyard.bench.twin.trusted import reference_change  # noqa: PLC0415  # few checks end like this
 
     def build(folder: Path) -> None:
         with environment.cache.temporary() as scratch:
-            reference = reference_change(environment, scratch)
+            reference = trusted.reference_change(environment, scratch)
             code = None if reference is None else _exit(check, end_on, reference)
         (folder / "exit.json").write_bytes(orjson.dumps(code))
 
@@ -41,13 +41,11 @@ def is_missing_for_all(environment: Environment, check: str, end_on: EndOn) -> b
 
 
 def _exit(check: str, end_on: EndOn, reference: tuple[FileOverlay, ...]) -> int | None:
-    from steelyard.bench.twin.trusted import how_badly_ended  # noqa: PLC0415  # few checks end like this
-
     try:
         finished, exit_stats = end_on(reference)
     except AgentFault:  # of the reference's tree, not of the candidate's
         return None
-    if how := how_badly_ended(finished, exit_stats):
+    if how := trusted.how_badly_ended(finished, exit_stats):
         raise InfraFault(f"the check {check} ended with exit {NOT_FOUND}, and with the reference it {how}")
     return finished.exit_code
 

@@ -24,6 +24,13 @@ from steelyard.sandboxes.base import Captured
 
 CheckOutcome = Literal["pass", "fail", "error"]
 OracleKind = Literal["in_process", "twin", "split"]
+Limit = Literal["memory", "disk", "processes"]
+# A limit of the check's sandbox -> the note of an outcome that says that it was reached.
+REACHED: Mapping[Limit, str] = {
+    "memory": "out of memory",
+    "disk": "disk full",
+    "processes": "processes refused",
+}
 SCHEMA = "steelyard.outcome/1"
 
 

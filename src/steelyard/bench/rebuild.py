@@ -28,7 +28,7 @@ from steelyard.sandboxes.base import WORKSPACE, FileOverlay
 
 
 class Rebuilt(NamedTuple):
-    """The data that turns a fresh ground into the tree to be graded."""
+    """The data that turns a fresh environment into the tree to be graded."""
 
     overlays: tuple[FileOverlay, ...]
     findings: tuple[Finding, ...]

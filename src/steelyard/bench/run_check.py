@@ -18,16 +18,17 @@ from steelyard.bench import live as live_tree
 from steelyard.bench import missing_tool
 from steelyard.bench.execution_spec import BenchSpec, CommandSpec, SuiteSpec, VerifierSpec, bench_spec
 from steelyard.bench.kept_output import STREAM_BYTES, OutputStore
-from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
+from steelyard.bench.outcome import REACHED, CheckOutcome, Limit, Outcome, Stream
 from steelyard.bench.replay import decide, replay
 from steelyard.bench.runners import base
+from steelyard.bench.suite import run_tests as suites
 from steelyard.bench.suite import suite
 from steelyard.bench.transfer import path_hijacks
 from steelyard.bench.transfer.git_settings import git_variables
 from steelyard.bench.transfer.hidden_files import hidden_files
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.shell_scripts import read_only_scripts
-from steelyard.bench.verifier import reward_files, run_verifier
+from steelyard.bench.verifier import container, reward_files, run_verifier
 from steelyard.bench.whose_fault import blamed, excused, on_trusted_tree
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
@@ -65,7 +66,7 @@ class CommandEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A ground with a change on it, ready for checks."""
+    """An environment with a change, ready for checks."""
 
     environment: Environment
     overlays: tuple[FileOverlay, ...]
@@ -198,8 +199,6 @@ class Bench:
         )
 
     def _run_suite(self, entry: GraderEntry, spec: SuiteSpec, start: int) -> Outcome:
-        from steelyard.bench.suite import run_tests as suites  # noqa: PLC0415  # 90 modules, and only for tests
-
         with self.environment.cache.temporary() as scratch:
             bench = suites.oracle_bench(
                 self.environment,
@@ -235,10 +234,8 @@ class Bench:
         if spec.separate is None:
             return self._run_verifier_here(entry, spec, start)
         with self.environment.cache.temporary() as scratch:
-            from steelyard.bench.verifier.container import apart  # noqa: PLC0415  # containers, and only for who needs them
-
             changed = self.overlays if self.changed is None else self.changed
-            other = apart(self.environment, changed, spec.separate, scratch)
+            other = container.apart(self.environment, changed, spec.separate, scratch)
             bench = replace(self, environment=other.environment, overlays=other.overlays, live=None)
             outcome = bench._run_verifier_here(entry, spec, start, other.logs)  # noqa: SLF001  # one of us
         return replace(outcome, notes=(*outcome.notes, *other.notes))
@@ -338,7 +335,7 @@ class Bench:
             end=self.clock(),
             runs=(judged[0],),
             timed_out=finished.timed_out,
-            notes=("out of memory",) if end.exit_stats.oom_kills else (),
+            notes=_reached_limits(end.exit_stats),
         )
 
     def _on_the_change(
@@ -413,6 +410,15 @@ def check_environment(seed: int) -> dict[str, str]:
 
 def _argv(spec: BenchSpec) -> tuple[str, ...]:
     return ("/bin/sh", "-c", spec.command)
+
+
+def _reached_limits(exit_stats: ExitStats) -> tuple[str, ...]:
+    reached: Mapping[Limit, int | bool] = {
+        "memory": exit_stats.oom_kills,
+        "disk": exit_stats.disk_full,
+        "processes": exit_stats.processes_refused,
+    }
+    return tuple(REACHED[name] for name, was_reached in reached.items() if was_reached)
 
 
 def _judge_reward(verified: reward_files.RewardFiles, threshold: float) -> tuple[CheckOutcome, str]:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.bench.outcome import Outcome
+from steelyard.bench.twin import trusted
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.environment.prepare import Environment
 from steelyard.errors import GraderFault, InfraFault
@@ -82,9 +83,7 @@ def _trusted_tree(environment: Environment, scratch: Path) -> TrustedTree:
     answer = contract.spec.answer_path
     if answer is not None and contract.reference is not None:
         return TrustedTree("the reference", (FileOverlay(answer, "file", source=contract.reference),))
-    from steelyard.bench.twin.trusted import reference_change  # noqa: PLC0415  # only after an error
-
-    reference = reference_change(environment, scratch)
+    reference = trusted.reference_change(environment, scratch)
     if reference is None:
         return TrustedTree("the unchanged snapshot", ())
     return TrustedTree("the reference", reference)

@@ -20,6 +20,12 @@ from typing import Any
 
 from steelyard.contract.contract import Contract
 
+# What `steelyard init` writes, to be replaced by the author.
+TEMPLATE = """\
+Write here what the agent has to do, as you would explain it to a colleague who knows the repository.
+State what must hold afterwards, not how to do it; never mention the hidden tests.
+"""
+
 _STAGED = (
     "Work in stages. The workspace is read-only until you run `steelyard-stage write`; "
     "run `steelyard-stage test` before you run the tests."

@@ -35,7 +35,7 @@ _LEFT_OUT = {"version", "brief", "brief_file", "repository", "graders"}
 
 # Keys that are younger than the first contracts: (outer key, keys).
 _LATER: dict[str, tuple[str, ...]] = {
-    "policy": ("require", "on_violation", "rules", "breakers", "operator"),
+    "policy": ("require", "on_violation", "on_write_in_inspect", "rules", "breakers", "operator"),
     "budget": ("cpu_s", "memory_mb", "disk_mb", "processes"),
     "oracle": ("compliance",),
 }

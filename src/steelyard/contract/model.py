@@ -216,7 +216,7 @@ class ScriptReference(Strict):
 
 
 class Oracle(Strict):
-    checks: tuple[dict[str, Any], ...] = ()  # who needs some is said in `shapes.py`
+    checks: tuple[dict[str, Any], ...] = ()  # `shapes.py` says which contracts need some
     mode: Literal["in_process", "twin", "split"] = "twin"
     isolation: Literal["suite", "process"] = "suite"
     tolerance: Fraction = 0.0
@@ -347,6 +347,7 @@ class Policy(Strict):
         return stages
 
     on_violation: Action = "terminate"
+    on_write_in_inspect: Action = "alert"
     rules: dict[RuleClass, Action] = Field(default_factory=dict)
     breakers: Breakers = Breakers()
     operator: OperatorPause = OperatorPause()

@@ -3,8 +3,9 @@
     from steelyard.bench.verifier import run_verifier       deferred: a module is imported, none of its names is used yet
     from steelyard.bench.run_check import run_check         at once: a name of the module is used
 
-Only the command line defers, because a user waits for it; every other program imports modules as Python does. A part that most
-commands do not need is imported as a module at the top of a file, and costs nothing until it is used.
+The command line and the first use of the Python API (`steelyard.grade`) defer; a program that imports modules of Steelyard itself
+imports them as Python does. A part that most commands do not need is imported as a module at the top of a file, and costs nothing
+until it is used.
 """
 
 from __future__ import annotations
@@ -109,35 +110,43 @@ class _DeferringLoader:
         self.inner = inner
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _DeferredModule(spec.name)
+        return ModuleType(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__[_STATE] = _State()
+        module.__class__ = _DeferredModule
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)  # sources and resources
 
 
-class _DeferringFinder:
-    """Finds the modules of Steelyard, and some of libraries; packages of ours run at once, as they hold nothing or a table."""
+class _OwnFinder:
+    """Finds the modules of Steelyard; packages run at once, as they hold nothing or a table."""
 
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not name.startswith(PACKAGE):
+            return None
+        spec = _own_spec(name, path or ()) or PathFinder.find_spec(name, path, target)
+        return spec if spec is None or spec.submodule_search_locations is not None else _deferred(spec)
+
+
+class _LibraryFinder:
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if name in PATTERNS:
             return _with_deferred_patterns(PathFinder.find_spec(name, path, target))
-        if name in LIBRARIES:
-            spec = PathFinder.find_spec(name, path, target)
-        elif name.startswith(PACKAGE):
-            spec = _own_spec(name, path or ()) or PathFinder.find_spec(name, path, target)
-            if spec is None or spec.submodule_search_locations is not None:
-                return spec
-        else:
-            return None
-        if spec is not None and spec.loader is not None:
-            spec.loader = _DeferringLoader(spec.loader)  # type: ignore[assignment]  # all that the import system calls
-        return spec
+        return _deferred(PathFinder.find_spec(name, path, target)) if name in LIBRARIES else None
+
+
+def _deferred(spec: ModuleSpec | None) -> ModuleSpec | None:
+    if spec is not None and spec.loader is not None:
+        spec.loader = _DeferringLoader(spec.loader)  # type: ignore[assignment]  # all that the import system calls
+    return spec
 
 
 def _with_deferred_patterns(spec: ModuleSpec | None) -> ModuleSpec | None:
@@ -183,6 +192,19 @@ def _own_spec(name: str, folders: Iterable[str]) -> ModuleSpec | None:
 
 
 def defer_modules() -> None:
-    """From now on, modules of Steelyard run when they are first used."""
-    if _DeferringFinder not in sys.meta_path:
-        sys.meta_path.insert(0, _DeferringFinder)
+    """From now on, modules of Steelyard and some of libraries run when they are first used."""
+    defer_own_modules()
+    if _LibraryFinder not in sys.meta_path:
+        sys.meta_path.insert(1, _LibraryFinder)
+
+
+def defer_own_modules() -> None:
+    """From now on, modules of Steelyard run when they are first used; all others are imported as Python does it."""
+    if _OwnFinder not in sys.meta_path:
+        sys.meta_path.insert(0, _OwnFinder)
+
+
+def has_run(name: str) -> bool:
+    """Whether the code of a module ran: a deferred one is in `sys.modules` before."""
+    module = sys.modules.get(name)
+    return module is not None and _STATE not in module.__dict__

@@ -1,7 +1,7 @@
 """`NamedTuple` of `typing`, without its work on annotations and without compiling a method for each class.
 
 Fields, defaults, methods and text are those of `collections.namedtuple`; `__annotations__` are the texts that were written. `__new__`
-is compiled when a class has many instances, when arguments do not fit, and for who asks for the signature.
+is compiled when a class has many instances, when arguments do not fit, and when the signature is asked for.
 """
 
 from __future__ import annotations

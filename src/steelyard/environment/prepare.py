@@ -1,6 +1,6 @@
 """A contract -> the environment of agents and checks: snapshot, setup layer, toolchains, limits.
 
-The same ground is under every sandbox of a contract; what differs is what is laid on it (nothing, a
+Every sandbox of a contract has the same environment; what differs is what is laid over it (nothing, a
 reference, an imported change, hidden files) and whether `.git` is there (for agents, never on the bench:
 every tool that starts in a tree is a git client).
 """
@@ -21,13 +21,14 @@ from steelyard.contract.parse.host_variables import (
 )
 from steelyard.contract.snapshot.snapshot import take_snapshot
 from steelyard.deferred.data_class import dataclass
+from steelyard.environment import image as contract_image
 from steelyard.environment import setup_layer as setup_layers
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.redact import Secrets
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import Entry, is_within
-from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import WORKSPACE, Backend, FileOverlay, Limits, Mount, SandboxSpec
+from steelyard.sandboxes.catalogue import backend
 from steelyard.sandboxes.toolchains import Toolchain, resolve
 
 if TYPE_CHECKING:
@@ -60,15 +61,14 @@ class Environment:
         # Above the setup layer, which may be a whole tree and would hide it.
         layers = [snapshot.git] if git else []
         layers += [self.setup.workspace] if self.setup else []
-        sandbox_spec = _sandbox_spec(
-            self.contract,
-            self.toolchains,
+        asked = SandboxSpec(
             layers=(*layers, snapshot.tree),
             home_layers=(self.setup.home,) if self.setup else (),
             overlays=overlays,
             extra_mounts=extra_mounts,
             env=env or {},
         )
+        sandbox_spec = _as_declared(asked, self.contract, self.toolchains)
         layered = f"{git}/{self.setup.identity if self.setup else ''}"
         agent = str(self.contract.spec.environment.user or "")
         return replace(
@@ -84,7 +84,7 @@ class Environment:
 
     @property
     def identity(self) -> tuple[str | list[str], ...]:
-        """What a result kept for later was got on: on another ground it says nothing."""
+        """What a cached result holds for: in another environment it says nothing."""
         setup = self.setup.identity if self.setup else ""
         image = self.image.id if self.image else ""
         return self.contract.digest, setup, self.sandbox, image, [one.digest for one in self.toolchains]
@@ -118,9 +118,7 @@ def prepare_environment(
     layer = None
     if contract.spec.setup:
         snapshot = contract.snapshot
-        sandbox_spec = _sandbox_spec(
-            contract, toolchains, layers=(snapshot.git, snapshot.tree), home_layers=(), overlays=(), env={}
-        )
+        sandbox_spec = _as_declared(SandboxSpec(layers=(snapshot.git, snapshot.tree)), contract, toolchains)
         # Setup may be shown files of the host's, which a read-only root could not take.
         names = contract.spec.environment.host_variables
         own = without_host_values(contract.spec.environment.env, names) if names else sandbox_spec.env
@@ -131,7 +129,7 @@ def prepare_environment(
 
 
 def build_again(environment: Environment) -> Environment:
-    """The same ground, with everything in the cache that is not as it was published built again."""
+    """The same environment, with everything in the cache that is not as it was published built again."""
     contract = environment.contract
     snapshot = take_snapshot(contract.spec.repository, contract.folder.absolute(), environment.cache)
     if snapshot.root != contract.snapshot.root:
@@ -155,9 +153,7 @@ def _refuse_hosts_without_isolation(contract: Contract, kind: str) -> None:
 def _image(contract: Contract, kind: str) -> Image | None:
     declared = contract.spec.environment
     if kind == "docker":
-        from steelyard.environment.image import image_of  # noqa: PLC0415  # HTTP, and only for contracts with an image
-
-        return image_of(contract)
+        return contract_image.image_of(contract)
     if declared.image or declared.build:
         raise OperatorFault(
             f"{contract.id} needs an image, which the {kind} sandbox does not support; use docker"
@@ -191,31 +187,20 @@ def room_mb(overlays: tuple[FileOverlay, ...]) -> int:
     return sum((size >> 12) + 3 for size in sizes) * 4096 // (1 << 20) + 1 if overlays else 0
 
 
-def _sandbox_spec(  # noqa: PLR0913  # each part of a box is named once, here
-    contract: Contract,
-    toolchains: tuple[Toolchain, ...],
-    *,
-    layers: tuple[Path, ...],
-    home_layers: tuple[Path, ...],
-    overlays: tuple[FileOverlay, ...],
-    env: Mapping[str, str],
-    extra_mounts: tuple[Mount, ...] = (),
-) -> SandboxSpec:
+def _as_declared(asked: SandboxSpec, contract: Contract, toolchains: tuple[Toolchain, ...]) -> SandboxSpec:
+    """With the limits, variables, secrets and toolchains of the contract."""
     declared = contract.spec.environment
-    return SandboxSpec(
-        layers=layers,
-        home_layers=home_layers,
-        overlays=overlays,
-        extra_mounts=extra_mounts,
+    overlays = (*asked.overlays, *(one for place in asked.extra_mounts for one in place.overlays))
+    return replace(
+        asked,
         limits=Limits(
             cpu=declared.cpu,
             memory_mb=declared.memory_mb.limit,
             guaranteed_mb=declared.memory_mb.guaranteed,
-            disk_mb=declared.disk_mb
-            + room_mb((*overlays, *(one for place in extra_mounts for one in place.overlays))),
+            disk_mb=declared.disk_mb + room_mb(overlays),
             processes=declared.processes,
         ),
-        env=with_host_values({**declared.env, **env}, declared.host_variables),
+        env=with_host_values({**declared.env, **asked.env}, declared.host_variables),
         secrets=Secrets(secret_host_values(contract)),
         toolchains=tuple(chain.prefix for chain in toolchains if chain.prefix is not None),
         rename=declared.rename,

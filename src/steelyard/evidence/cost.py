@@ -1,14 +1,15 @@
 """A sealed run -> what it cost, item by item: C = C_LM + C_exec + C_human + C_overhead.
 
-    {"lm":       {"usd": 0.41, "method": "library"},
-     "exec":     {"usd": 0.02, "quantities": {"exec/minute": 1.9, "tool_call/call": 14, "provisioning/start": 3}},
-     "human":    {"usd": null, "quantities": {"human/minute": null}},
-     "overhead": {"usd": 0.0001, "quantities": {"overhead/run": 1, "artifact_storage/gigabyte-day": 0.002}},
-     "total_usd": null, "known_usd": 0.4301, "model": "<sha256 of the price list>"}
+    {"lm":       {"usd": 0.41, "units": null, "method": "library"},
+     "exec":     {"usd": 0.02, "units": 25.4, "quantities": {"exec/minute": 1.9, "tool_call/call": 14, "provisioning/start": 3}},
+     "human":    {"usd": null, "units": null, "quantities": {"human/minute": null}},
+     "overhead": {"usd": 0.0001, "units": 0.02, "quantities": {"overhead/run": 1, "artifact_storage/gigabyte-day": 0.002}},
+     "total_usd": null, "known_usd": 0.4301, "model": "<sha256 of the price list>", "fallback": "fallback/1"}
 
 Prices are those of the operator's list (`action_type,unit,unit_price,notes`) as the manifest records it. A quantity without a
 price costs an unknown amount (null), never 0; an item is known when each of its quantities is known and priced, or when the
-list prices at least one of them and leaves the others out on purpose.
+list prices at least one of them and leaves the others out on purpose. `units` are those of the schedule `fallback/1`, which needs no
+prices; an agent that is one process is one tool call.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.fallback_units import FALLBACK, UNITS_MB, units_of_calls
 from steelyard.evidence.folder.folder import SEAL
 
 _MINUTE_S = 60.0
-_GB = 1e9
+_GB, _MB = 1e9, 1e6
 RETENTION_DAYS = 1.0  # storage is priced for one day; a longer retention is a multiple of it
 Quantities = Mapping[str, float | None]
 
@@ -30,10 +32,14 @@ def cost_items(evidence: Evidence, human_minutes: float | None = None) -> dict[s
     """`human_minutes` are those that people have recorded for this run; None: no one recorded any."""
     prices = _prices(evidence)
     items: dict[str, dict[str, Any]] = {
-        "lm": {"usd": evidence.cost_usd, "method": evidence.summary.cost_method},
-        "exec": _item(_execution_quantities(evidence), prices),
-        "human": _item({"human/minute": human_minutes}, prices),
-        "overhead": _item(_overhead(evidence), prices),
+        "lm": {
+            "usd": evidence.cost_usd,
+            "units": evidence.summary.models.units,
+            "method": evidence.summary.cost_method,
+        },
+        "exec": _item(_execution_quantities(evidence), prices, _execution_units(evidence)),
+        "human": _item({"human/minute": human_minutes}, prices, None),
+        "overhead": _item(_overhead(evidence), prices, _storage_units(evidence)),
     }
     known = [item["usd"] for item in items.values() if item["usd"] is not None]
     return {
@@ -41,6 +47,7 @@ def cost_items(evidence: Evidence, human_minutes: float | None = None) -> dict[s
         "total_usd": round(sum(known), 6) if len(known) == len(items) else None,
         "known_usd": round(sum(known), 6) if known else None,
         "model": _model(evidence).get("sha256"),
+        "fallback": FALLBACK,
     }
 
 
@@ -53,6 +60,17 @@ def _execution_quantities(evidence: Evidence) -> Quantities:
         "tool_call/call": None if calls is None else sum(calls.values()),
         "provisioning/start": counts["agent_processes"] + counts["check_runs"],
     }
+
+
+def _execution_units(evidence: Evidence) -> float | None:
+    summary, seconds = evidence.summary, evidence.durations["active_tool_s"]
+    calls = summary.kinds.total() or summary.tools.total()
+    return None if seconds is None else round(units_of_calls(calls, seconds), 6)
+
+
+def _storage_units(evidence: Evidence) -> float | None:
+    size = _stored_bytes(evidence)
+    return None if size is None else round(size / _MB * UNITS_MB, 6)
 
 
 def _overhead(evidence: Evidence) -> Quantities:
@@ -83,8 +101,8 @@ def _prices(evidence: Evidence) -> Mapping[str, float]:
     return rows if isinstance(rows, Mapping) else {}
 
 
-def _item(quantities: Quantities, prices: Mapping[str, float]) -> dict[str, Any]:
+def _item(quantities: Quantities, prices: Mapping[str, float], units: float | None) -> dict[str, Any]:
     priced = {name: amount for name, amount in quantities.items() if name in prices}
     is_known = bool(priced) and None not in priced.values()
     usd = sum((amount or 0) * float(prices[name]) for name, amount in priced.items())
-    return {"usd": round(usd, 6) if is_known else None, "quantities": dict(quantities)}
+    return {"usd": round(usd, 6) if is_known else None, "units": units, "quantities": dict(quantities)}

@@ -8,6 +8,7 @@ waits any more. A run that was throttled at that moment is shown in the same way
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -60,18 +61,28 @@ def held_run(folder: RunFolder) -> HeldRun | None:
         events = list(read_events(folder.events))
     except _DAMAGED:
         return None
-    waiting: Event | None = None
-    for event in events:
-        if event.type == "intervention" and event.payload.get("action") in WAITING:
-            waiting = event
-        elif _was_throttled(event, events[-1]):
-            waiting = waiting or event
-        elif event.type in {"operator.decision", "termination"} or _is_stop(event):
-            waiting = None
+    waiting = _waiting(events)
     if waiting is None:
         return None
     held = _held(folder, waiting, {event.seq: event for event in events})
     return None if held is not None and held.is_running and held.action == THROTTLE else held
+
+
+def _waiting(events: Sequence[Event]) -> Event | None:
+    """The last intervention that still waits for its decision; a pause comes before writes that are suspended."""
+    asked: dict[Any, Event] = {}  # alert -> intervention
+    throttled: Event | None = None
+    for event in events:
+        if event.type == "intervention" and event.payload.get("action") in WAITING:
+            asked[event.payload.get("alert")] = event
+        elif _was_throttled(event, events[-1]):
+            throttled = event
+        elif event.type == "operator.decision":
+            asked.pop(event.payload.get("alert"), None)
+        elif event.type in {"termination", "brief"} or _is_stop(event) or _is_end_of_work(event):
+            asked, throttled = {}, None
+    paused = [event for event in asked.values() if event.payload["action"] == "pause"]
+    return next(reversed(paused or list(asked.values())), throttled)
 
 
 def is_waiting(folder: RunFolder) -> bool:
@@ -101,6 +112,11 @@ def _was_throttled(event: Event, last: Event) -> bool:
         return False
     delay_s = event.payload.get("delay_s", 0)
     return isinstance(delay_s, int | float) and last.t - event.t < delay_s * 1_000_000_000
+
+
+def _is_end_of_work(event: Event) -> bool:
+    """The agent ended before a decision; a step from one stage to the next has no code."""
+    return event.type == "stage.leave" and "code" in event.payload
 
 
 def _is_stop(event: Event) -> bool:

@@ -18,6 +18,7 @@ from steelyard.evidence.folder.folder import EVENTS, RunFolder
 from steelyard.evidence.in_use import is_in_use
 from steelyard.filesystem.plain_file import open_plain
 
+WAITING = "waiting for an operator"
 _TAIL_BYTES = 256 << 10
 _STAMP = "%Y%m%dT%H%M%S"
 # The first row that names the event wins; events that are not named leave the phase as it was.
@@ -61,7 +62,7 @@ def phase_of(folder: RunFolder) -> str:
         if kind == "step.start" and not step:
             step = str(name.get("step", ""))
         if not phase and kind == "intervention" and name.get("action") in {"pause", "suspend_writes"}:
-            phase = "waiting for an operator"
+            phase = WAITING
         if not phase and kind in _PHASES:
             phase = _PHASES[kind] + (f" {name.get('id', '')}" if _PHASES[kind] == "check" else "")
         if phase and (step or phase != "agent"):

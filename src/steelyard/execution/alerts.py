@@ -1,7 +1,7 @@
 """A limit that was reached -> a `monitor.alert`, and the `intervention` that followed from it.
 
-    monitor.alert  {"code": "memory", "stage": "write", "signals": {"oom_kills": 2}, "threshold": {"limit_mb": 512},
-                    "events": [9, 14]}
+    monitor.alert  {"code": "memory", "stage": "write", "severity": "resource", "why": "out of memory",
+                    "signals": {"oom_kills": 2}, "threshold": {"limit_mb": 512}, "events": [9, 14]}
     intervention   {"action": "kill", "code": "memory", "alert": 17}
 
 An alert is a function of what it names as signals; `events` has the `seq` of the last events of the kinds that it follows
@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.agents.base import Ending
-from steelyard.bench.outcome import Outcome
+from steelyard.bench.outcome import REACHED, Limit, Outcome
 from steelyard.errors import InfraFault
 from steelyard.evidence.trace.termination import Termination
 from steelyard.execution.live_run import LiveRun
@@ -41,15 +41,22 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
 }
 CHECK_FOLLOWS = ("check.start", "check.run")  # of every alert about a check
 TIME_IS_UP = "the wall-clock budget of the run was used up"
+OUT_OF: Mapping[str, str] = {
+    "memory": "out of memory",
+    "disk": "the disk quota is used up",
+    "processes": "the process limit was reached",
+}
 
 
-def raise_alert(
-    run: LiveRun, code: str, stage: str, measured: Mapping[str, Any], action: Action | None
-) -> int:
+def raise_alert(run: LiveRun, code: str, why: str, measured: Mapping[str, Any], action: Action | None) -> int:
     """The alert's `seq`. `measured` has its signals and its threshold, and names the check that it is about."""
-    kinds = CHECK_FOLLOWS if stage == "acceptance" else FOLLOWS[code]
+    is_of_check = "check" in measured
+    kinds = CHECK_FOLLOWS if is_of_check else FOLLOWS[code]
     events = sorted(run.last_events[kind] for kind in kinds if kind in run.last_events)
-    payload = {"code": code, "stage": stage, **measured, "events": events}
+    stage = "acceptance" if is_of_check else run.stages.current
+    severity = "advisory" if code == "output" else "resource"
+    about = {"code": code, "stage": stage, "severity": severity, "why": why}
+    payload = {**about, **measured, "events": events}
     seq = run.events.append("monitor.alert", "monitor", payload)
     if action is not None:
         run.events.append("intervention", "harness", {"action": action, "code": code, "alert": seq})
@@ -60,7 +67,7 @@ def stop_for_time(run: LiveRun, wall_s: float, spent_s: float) -> None:
     """The agent's time is used up: it was ended, or was not started again."""
     if run.stop.current is None:
         measured = {"signals": {"spent_s": round(spent_s, 3)}, "threshold": {"wall_s": wall_s}}
-        seq = run.alerts["wall_time"] = raise_alert(run, "wall_time", "write", measured, None)
+        seq = run.alerts["wall_time"] = raise_alert(run, "wall_time", TIME_IS_UP, measured, None)
         run.request_stop(StopRequest("wall_time", TIME_IS_UP, "budget wall_s", measured, seq))
 
 
@@ -70,7 +77,7 @@ def stop_for_models(run: LiveRun, cap: CapReached) -> None:
     with suppress(
         InfraFault
     ):  # a log that cannot be written is reported by the run itself, at its next event
-        seq = run.alerts[cap.code] = raise_alert(run, cap.code, "write", measured, None)
+        seq = run.alerts[cap.code] = raise_alert(run, cap.code, str(cap), measured, None)
         run.request_stop(StopRequest(cap.code, str(cap), f"budget {cap.budget}", measured, seq))
 
 
@@ -88,11 +95,11 @@ def _exhausted_resource(ending: Ending, exit_stats: ExitStats) -> tuple[Terminat
     if ending.code not in {"agent_crash", "infrastructure"}:
         return None
     if exit_stats.oom_kills:
-        return "memory", "out of memory"
+        return "memory", OUT_OF["memory"]
     if ending.code == "agent_crash" and exit_stats.disk_full:
-        return "disk", "the disk quota is used up"
+        return "disk", OUT_OF["disk"]
     if ending.code == "agent_crash" and exit_stats.processes_refused:
-        return "processes", "the process limit was reached"
+        return "processes", OUT_OF["processes"]
     return None
 
 
@@ -126,24 +133,31 @@ def alerts_of_exit(run: LiveRun, exit_stats: ExitStats) -> None:
         if reached and code not in run.alerts:
             measured = {"signals": signals, "threshold": threshold}
             run.measured[code] = measured
-            run.alerts[code] = raise_alert(run, code, "write", measured, action)
+            run.alerts[code] = raise_alert(run, code, OUT_OF[code], measured, action)
 
 
 def alerts_of_check(run: LiveRun, executed: Outcome) -> None:
-    """One execution of a check that its time limit or its memory ended."""
+    """One execution of a check that reached its time limit, or a limit of its sandbox."""
     of = {"check": executed.id}
     if executed.started and executed.exit is None and executed.observed_s >= executed.ceiling_s:
         signals, threshold = {"observed_s": round(executed.observed_s, 3)}, {"ceiling_s": executed.ceiling_s}
         measured = {**of, "signals": signals, "threshold": threshold}
-        raise_alert(run, "check_time", "acceptance", measured, "kill")
-    if "out of memory" in executed.notes:
-        limit_mb = run.trial.contract.spec.environment.memory_mb.limit
-        measured = {**of, "signals": {"out_of_memory": True}, "threshold": {"limit_mb": limit_mb}}
-        raise_alert(run, "memory", "acceptance", measured, "kill")
+        why = f"check {executed.id} ran for more than {executed.ceiling_s:g} s"
+        raise_alert(run, "check_time", why, measured, "kill")
+    limits = run.trial.contract.spec.environment
+    rows: tuple[tuple[Limit, str, int, Action], ...] = (
+        ("memory", "limit_mb", limits.memory_mb.limit, "kill"),
+        ("disk", "disk_mb", limits.disk_mb, "refuse"),
+        ("processes", "processes", limits.processes, "refuse"),
+    )
+    for code, name, limit, action in rows:
+        if REACHED[code] in executed.notes:
+            measured = {**of, "signals": {REACHED[code].replace(" ", "_"): True}, "threshold": {name: limit}}
+            raise_alert(run, code, f"check {executed.id}: {OUT_OF[code]}", measured, action)
 
 
 def alert_of_output(run: LiveRun, stream: str, size: int, cut: int) -> None:
     """More was printed than a run keeps; nothing is done about it."""
     if cut:
         measured = {"stream": stream, "signals": {"bytes": size}, "threshold": {"kept_bytes": size - cut}}
-        raise_alert(run, "output", "write", measured, None)
+        raise_alert(run, "output", f"{stream} is longer than what a run keeps", measured, None)

@@ -26,7 +26,7 @@ from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.kernel_attempts import AttemptLog
 from steelyard.execution.mutations.watch_workspace import WorkspaceWatch
 from steelyard.execution.stages import requests
-from steelyard.execution.stages.stage_control import StageControl
+from steelyard.execution.stages.stage_control import Mode, StageControl
 from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.execution.supervision.interventions import Interventions
 from steelyard.filesystem.contents import Checked
@@ -92,10 +92,13 @@ class LiveRun:
         secret = has_secrets(self.folder.read_json(MANIFEST))
         watchdog = Watchdog.of(spec.policy, spec.budget, has_secrets=secret)
         self.interventions = Interventions(self.folder, self.events, watchdog, spec.policy, self.request_stop)
-        is_required = "enforced_stages" in spec.policy.require
-        self.stages = StageControl(self.events, spec.policy.stages, "enforced" if is_required else "observed")
+        mode: Mode = "enforced" if "enforced_stages" in spec.policy.require else "observed"
+        on_write = spec.policy.on_write_in_inspect
+        self.stages = StageControl(self.events, spec.policy.stages, mode, on_write)
+        self.stages.act = self.interventions.act
         self.stages.is_suspended = lambda: self.interventions.are_writes_suspended
         self.interventions.allows_writes = lambda: self.stages.allows_writes
+        self.interventions.on_wait = lambda why: self.on_phase("operator" if why else "agent", why)
         self.events.subscribe(self.stages.observe)
         self.events.subscribe(self._note_event)
 

@@ -32,6 +32,7 @@ from steelyard.monitors.caps import caps_of
 from steelyard.monitors.watchdog import VERSION as MONITORS
 from steelyard.monitors.watchdog import describe_monitors
 from steelyard.plan.trial import PROTOCOL_SEED, Retry, Trial
+from steelyard.providers import prices
 from steelyard.sandboxes.base import HOME, WORKSPACE, AllowedHost, Facts
 from steelyard.sandboxes.package_managers import package_managers
 from steelyard.sandboxes.toolchains import installed_digest
@@ -134,9 +135,7 @@ def _cost_model(trial: Trial) -> dict[str, Any] | None:
     path = trial.options.gateway.cost_model
     if not path:
         return None
-    from steelyard.providers.prices import read_cost_model  # noqa: PLC0415  # only where there is a list
-
-    model = read_cost_model(Path(path))
+    model = prices.read_cost_model(Path(path))
     rows = {f"{action}/{unit}": float(price) for (action, unit), price in sorted(model.rows.items())}
     return {"sha256": model.sha256, "rows": rows}
 
@@ -152,10 +151,15 @@ def _agent(agent: Agent) -> dict[str, Any]:
             name: REDACTED if is_redacted(value) else TOO_SHORT for name, value in sorted(own.env.items())
         },
         "hosts": [str(host) for host in own.hosts],
-        "folders": [
-            {"path": folder.path, "digest": installed_digest(folder.source)} for folder in own.folders
-        ],
+        "folders": describe_folders(agent),
     }
+
+
+def describe_folders(agent: Agent) -> list[dict[str, str]]:
+    """The folders of this machine that the agent works with, by their contents."""
+    return [
+        {"path": folder.path, "digest": installed_digest(folder.source)} for folder in agent.resources.folders
+    ]
 
 
 def _entry_points(contract: Contract) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -17,7 +19,7 @@ from steelyard.errors import InfraFault, OperatorFault, SteelyardError
 from steelyard.evidence.folder.folder import MANIFEST, RunFolder, new_run_id
 from steelyard.evidence.trace.events import EventLog
 from steelyard.execution.live_run import LiveRun
-from steelyard.execution.manifest import build_manifest
+from steelyard.execution.manifest import build_manifest, describe_folders
 from steelyard.execution.mutations.watch_workspace import NOT_SHOWN, WorkspaceWatch
 from steelyard.execution.network.connection_events import connection_log
 from steelyard.execution.network.gateway_route import (
@@ -40,7 +42,7 @@ from steelyard.filesystem.cache import rebuilt
 from steelyard.filesystem.contents import Checked, check_contents
 from steelyard.gateway import address
 from steelyard.plan.trial import Retry, Trial
-from steelyard.sandboxes.base import AllowedHost, Mount, SandboxSpec
+from steelyard.sandboxes.base import AllowedHost, Facts, Mount, SandboxSpec
 from steelyard.sandboxes.init.attempts import Attempt
 
 
@@ -162,9 +164,11 @@ def _compare_identity(run: LiveRun) -> None:
     for folder, (_, wrong) in run.checked.items():
         if wrong is not None:
             why = f"{folder.parent.name}/{folder.name}: {wrong}"
-            mismatch = {"field": _field_of(folder), "content_root": root, "why": why}
-            run.events.append("run.mismatch", "harness", mismatch)
-            raise InfraFault(f"the cache was altered: {why}; remove {folder}")
+            field = _field_of(folder)
+            run.events.append("run.mismatch", "harness", {"field": field, "content_root": root, "why": why})
+            raise InfraFault(
+                f"{field} is not what the manifest says: the cache was altered: {why}; remove {folder}"
+            )
     compared = "every file of the snapshot and of the setup layer"
     run.events.append("run.prepared", "harness", {"content_root": root, "compared": compared})
 
@@ -175,12 +179,16 @@ def compare_identity_again(run: LiveRun) -> None:
         now, wrong = check_contents(folder)
         if now != before.stamp:
             why = f"{folder.parent.name}/{folder.name}: {wrong or 'it was built again'}"
-            run.events.append("run.mismatch", "harness", {"field": _field_of(folder), "why": why})
-            raise InfraFault(f"the cache was altered during the run: {why}")
+            field = _field_of(folder)
+            run.events.append("run.mismatch", "harness", {"field": field, "why": why})
+            raise InfraFault(
+                f"{field} is not what the manifest says: the cache was altered during the run: {why}"
+            )
+    written = run.folder.read_json(MANIFEST)["agent"]
     with suppress(OSError, OperatorFault):  # its file is gone: it was read before
         parameters = orjson.loads(run.folder.secrets.redact(orjson.dumps(dict(run.agent.parameters()))))
-        written = run.folder.read_json(MANIFEST)["agent"]["parameters"]
-        _compare(run, "agent.parameters", written, parameters)
+        _compare(run, "agent.parameters", written["parameters"], parameters)
+    _compare(run, "agent.folders", written["folders"], describe_folders(run.agent))
 
 
 def _field_of(folder: Path) -> str:
@@ -190,16 +198,26 @@ def _field_of(folder: Path) -> str:
 
 def compare_sandbox(run: LiveRun) -> None:
     """Raise unless the started sandbox is the one that the manifest describes."""
-    written, facts = run.folder.read_json(MANIFEST)["environment"], run.sandbox.facts
-    _compare(run, "environment.sandbox", written["sandbox"], facts.kind)
-    _compare(run, "environment.isolation", written["isolation"], facts.isolation)
-    _compare(run, "environment.run_uid", written["run_uid"], facts.run_uid)
+    written = run.folder.read_json(MANIFEST)["environment"]
+    for field, (in_manifest, observed) in sandbox_fields(written, run.sandbox.facts).items():
+        _compare(run, field, in_manifest, observed)
+
+
+def sandbox_fields(written: Mapping[str, Any], facts: Facts) -> dict[str, tuple[Any, Any]]:
+    """Field of the manifest -> what it says of the sandbox, and what the started sandbox says."""
     network = "allow_list" if isinstance(written["network"], list) else written["network"]
-    _compare(run, "environment.network", network, facts.network)
-    seen = written["kernel_evidence"]["seen"]
-    _compare(run, "environment.kernel_evidence.seen", seen, list(facts.kernel_evidence))
-    for name, limit in written["limits"].items():
-        _compare(run, f"environment.limits.{name}.enforced", limit["enforced"], facts.limits[name])
+    compared = {
+        "sandbox": (written["sandbox"], facts.kind),
+        "isolation": (written["isolation"], facts.isolation),
+        "run_uid": (written["run_uid"], facts.run_uid),
+        "network": (network, facts.network),
+        "kernel_evidence.seen": (written["kernel_evidence"]["seen"], list(facts.kernel_evidence)),
+        **{
+            f"limits.{name}.enforced": (limit["enforced"], facts.limits[name])
+            for name, limit in written["limits"].items()
+        },
+    }
+    return {f"environment.{name}": values for name, values in compared.items()}
 
 
 def _compare(run: LiveRun, field: str, written: object, observed: object) -> None:

@@ -111,6 +111,10 @@ def _terminate(run: LiveRun) -> None:
             **({"lasting": True} if ending.is_lasting else {}),
         },
     )
-    run.events.append("run.end", "harness", {"peak_memory_bytes": run.exit_stats.peak_memory_bytes})
+    ended = {
+        "peak_memory_bytes": run.exit_stats.peak_memory_bytes,
+        "test_cycles": run.interventions.counted_test_runs,
+    }
+    run.events.append("run.end", "harness", ended)
     run.events.close()
     run.interventions.close()

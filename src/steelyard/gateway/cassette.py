@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import base64
 import shutil
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -176,20 +175,6 @@ def _common(one: bytes, other: bytes) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
     return low
-
-
-@asynccontextmanager
-async def replay(player: CassettePlayer, request: ModelRequest) -> AsyncIterator[Any]:
-    """The recorded answer, as an upstream would give it."""
-    from steelyard.gateway.upstream.answer import Answer  # noqa: PLC0415  # aiohttp, where it is needed
-
-    recorded = player.find(request)
-
-    async def rest() -> AsyncIterator[bytes]:
-        for part in recorded.parts[1:]:
-            yield part
-
-    yield Answer(recorded.status, recorded.headers, recorded.parts[0] if recorded.parts else b"", rest())
 
 
 def _body(data: bytes, *, is_stream: bool) -> dict[str, Any]:

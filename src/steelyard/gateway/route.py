@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.gateway.caps import CapReached, ModelBudget
-from steelyard.gateway.cassette import CassettePlayer, CassetteWriter, replay
+from steelyard.gateway.cassette import CassettePlayer, CassetteWriter
 from steelyard.gateway.records import Recorder
 from steelyard.gateway.server import GatewayServer
+from steelyard.gateway.upstream import answer
 from steelyard.gateway.upstream.upstreams import Upstream
 from steelyard.gateway.upstream.waiting import RetryPolicy, WaitClock
 from steelyard.providers.prices import Prices
@@ -25,7 +26,6 @@ from steelyard.providers.requests import ModelRequest
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from steelyard.gateway.upstream.answer import Answer, OnAttempt
 
 CLOSE_S = 30.0
 
@@ -74,10 +74,8 @@ class Route:
 
     async def probe(self, provider: str) -> int | None:
         """How an upstream answers a request of the gateway's own; None if it does not. Nothing is billed for it."""
-        from steelyard.gateway.upstream.answer import probe  # noqa: PLC0415  # aiohttp, only where an agent speaks to models
-
         assert self.server.session is not None
-        return await probe(self.server.session, self.upstreams[provider])
+        return await answer.probe(self.server.session, self.upstreams[provider])
 
     def reach(self, cap: CapReached) -> None:
         """A cap ends the run."""
@@ -105,18 +103,17 @@ class Route:
         request: web.BaseRequest,
         body: bytes,
         number: int,
-        on_attempt: OnAttempt,
-    ) -> AbstractAsyncContextManager[Answer]:
+        on_attempt: answer.OnAttempt,
+    ) -> AbstractAsyncContextManager[answer.Answer]:
         """The upstream's answer to a request that is on record, or the cassette's."""
         if self.player is not None:
-            return replay(self.player, parsed)
-        from steelyard.gateway.upstream.answer import Sender  # noqa: PLC0415  # aiohttp, only where an agent speaks to models
+            return _replay(self.player, parsed)
 
         def log_wait(wait: dict[str, Any]) -> None:
             self.recorder.wait(number, wait)
 
         assert self.server.session is not None
-        sender = Sender(self.server.session, self.retry, self.clock, log_wait, on_attempt)
+        sender = answer.Sender(self.server.session, self.retry, self.clock, log_wait, on_attempt)
         upstream = self.upstreams[parsed.endpoint.provider]
         return sender.send(upstream, parsed.endpoint, request.method, body, request.headers)
 
@@ -126,3 +123,17 @@ class Route:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _replay(player: CassettePlayer, request: ModelRequest) -> AsyncIterator[answer.Answer]:
+    """The recorded answer, as an upstream would give it."""
+    recorded = player.find(request)
+
+    async def rest() -> AsyncIterator[bytes]:
+        for part in recorded.parts[1:]:
+            yield part
+
+    yield answer.Answer(
+        recorded.status, recorded.headers, recorded.parts[0] if recorded.parts else b"", rest()
+    )

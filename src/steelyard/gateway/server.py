@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from steelyard.errors import InfraFault
+from steelyard.gateway import dispatch
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession, web
@@ -122,10 +123,8 @@ class GatewayServer:
     async def _listen(self) -> web.ServerRunner:
         from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web  # noqa: PLC0415  # only where an agent speaks to models
 
-        from steelyard.gateway.dispatch import dispatch  # noqa: PLC0415  # the same
-
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
-            return await dispatch(self, request)
+            return await dispatch.dispatch(self, request)
 
         self.session = ClientSession(
             connector=TCPConnector(limit=0),
@@ -153,6 +152,7 @@ class GatewayServer:
         await runner.cleanup()
         if self.session is not None:
             await self.session.close()
+        await asyncio.sleep(0)  # a connection that closes does so in the next round of the loop
 
 
 _current: list[GatewayServer] = []

@@ -18,7 +18,9 @@ from typing import Any
 from steelyard.contract.load import FILE, find_contracts
 from steelyard.errors import ContractFault, InfraFault, OperatorFault, Problem
 from steelyard.filesystem.cache import Cache
-from steelyard.importers import copying
+from steelyard.importers import copying, write
+from steelyard.importers.harbor import task as harbor
+from steelyard.importers.harbor import words
 from steelyard.importers.task import HARBOR_FILE, Options
 
 FORMAT = "steelyard.imported/6"  # to be raised whenever an import comes out differently
@@ -47,19 +49,17 @@ def name_faults_as_typed(typed: Mapping[Path, Path]) -> Iterator[None]:
 
 
 def as_typed(problem: Problem, typed: Mapping[Path, Path]) -> Problem:
-    from steelyard.importers.harbor.words import in_words_of_harbor  # noqa: PLC0415  # only where something is wrong
-
     for made, folder in typed.items():
         below = problem.where.removeprefix(str(made))
         if made != folder and below != problem.where and below[:1] in {"", "/"}:
             file = below.strip("/").partition(":")[0]
             where = f"{folder}{below}" if file and (folder / file).exists() else str(folder)
             located = replace(problem, where=where, message=problem.message.replace(str(made), str(folder)))
-            return in_words_of_harbor(located) if _is_task(folder) else located
+            return words.in_words_of_harbor(located) if _is_task(folder) else located
     if problem.where == FILE and typed and all(map(_is_task, typed.values())):
         # Found while a contract was prepared, where only its own file has a name.
         where = str(next(iter(typed.values()))) if len(typed) == 1 else problem.where
-        return in_words_of_harbor(replace(problem, where=where))
+        return words.in_words_of_harbor(replace(problem, where=where))
     return problem
 
 
@@ -93,19 +93,14 @@ def imported(folder: Path, options: Options, cache: Cache) -> Path:
 
 
 def _import(folder: Path, options: Options, into: Path) -> None:
-    from steelyard.importers.harbor import task as harbor  # noqa: PLC0415  # only for a task that is not in the cache
-    from steelyard.importers.write import write_task  # noqa: PLC0415  # the same
-
     try:
-        write_task(harbor.convert(folder, options), into)
+        write.write_task(harbor.convert(folder, options), into)
     except OperatorFault as fault:  # a full disk: nothing else of the operator's is in the way here
         raise InfraFault(str(fault)) from fault
 
 
 def _digest(folder: Path, options: Options) -> str:
     """Of everything that is read of a task, and of what its place and the operator say."""
-    from steelyard.importers.harbor.task import USED  # noqa: PLC0415  # only for task folders
-
     digest = hashlib.sha256()
 
     def add(*parts: bytes) -> None:
@@ -117,7 +112,7 @@ def _digest(folder: Path, options: Options) -> str:
         repr(_sorted_options(options)).encode("utf-8", "replace"),
     )
     room = copying.Room()  # what is too much for an import is not read at all
-    for name in sorted(USED):
+    for name in sorted(harbor.USED):
         path = folder / name
         if path.is_symlink():
             add(os.fsencode(name), *_content(path, room))

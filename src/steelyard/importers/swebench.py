@@ -9,7 +9,7 @@
     PASS_TO_PASS
 
 Ids that name neither a file nor a module (sympy's `test_x`, titles of mocha) leave it to the command to find them: it
-gets the files of the test patch, as SWE-bench does it, unless it names one of them itself. What describes a row goes to `metadata.swebench`; `hints_text` is left out, since SWE-bench shows it to nobody.
+gets the files of the test patch, as SWE-bench does it, unless it names one of them itself. What describes a row goes to `metadata.swebench`; `hints_text` is left out, since SWE-bench shows it to no agent.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ from pydantic import Field, field_validator
 
 from steelyard.contract.model import NonEmpty
 from steelyard.contract.parse.yaml_source import Source
-from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
 from steelyard.importers.clones import submodules_of
 from steelyard.importers.environments import Environments
 from steelyard.importers.reading import fault, strict_json, validated
 from steelyard.importers.repositories import repository_of
 from steelyard.importers.strict import Strict
-from steelyard.importers.swebench_ids import dropped, kept_ids
+from steelyard.importers.swebench_ids import dropped, select_ids
 from steelyard.importers.task import BRIEF, Options, Task, brief_of, checked_id
 
 Ids = Annotated[tuple[NonEmpty, ...], Field(max_length=50_000)]
@@ -77,10 +76,9 @@ def convert(
         key: value for key, value in row.items() if key in Row.model_fields or not _ignored(key, options)
     }
     if strange := [key for key in known if key not in Row.model_fields]:
-        message = "not a column of SWE-bench"
-        raise ContractFault(
-            [Problem(where, key, message, f"--ignore {key} leaves it out") for key in strange]
-        )
+        message = "not a column of SWE-bench" if len(strange) == 1 else "not columns of SWE-bench"
+        hint = "--ignore NAME leaves one out, --ignore '*' leaves out all that SWE-bench does not have"
+        raise fault(where, ", ".join(strange), message, hint)
     found = validated(_decode(known, where), Row)
     both = sorted({*found.FAIL_TO_PASS} & {*found.PASS_TO_PASS})
     if both:
@@ -99,7 +97,7 @@ def convert(
     repository = repository_of(found.repo, found.base_commit, options, where)
     if options.submodules and (clones := submodules_of(found.repo, repository, options, where)):
         repository["submodules"] = clones
-    kept = kept_ids(found.PASS_TO_PASS, options.drop_ids, repository, found.test_patch.encode())
+    kept = select_ids(found.PASS_TO_PASS, options.drop_ids, repository, found.test_patch.encode())
     described = {key: getattr(found, key) for key in DESCRIBING if getattr(found, key) is not None}
     contract: dict[str, Any] = {
         "id": name,

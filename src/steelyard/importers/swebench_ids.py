@@ -26,14 +26,16 @@ BY_OPTION = "--drop-id"
 _SHOWN = 3
 
 
-class Kept(NamedTuple):
+class SelectedIds(NamedTuple):
     """The ids that stay, and a note for each reason to leave others out."""
 
     ids: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def kept_ids(ids: Sequence[str], drop: Iterable[str], repository: dict[str, Any], patch: bytes) -> Kept:
+def select_ids(
+    ids: Sequence[str], drop: Iterable[str], repository: dict[str, Any], patch: bytes
+) -> SelectedIds:
     """`drop` has ids, or patterns with `*`; `patch` is the test patch, which may bring files."""
     named = [*map(_pattern, drop)]
     absent = {*_without_file(ids, repository, patch)}
@@ -48,7 +50,7 @@ def kept_ids(ids: Sequence[str], drop: Iterable[str], repository: dict[str, Any]
             left.setdefault(NO_FILE, []).append(one)
         else:
             kept.append(one)
-    return Kept(tuple(kept), tuple(_note(why, ones) for why, ones in left.items()))
+    return SelectedIds(tuple(kept), tuple(_note(why, ones) for why, ones in left.items()))
 
 
 def is_no_id(text: str) -> bool:

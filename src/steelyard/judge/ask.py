@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from steelyard.judge import client
 from steelyard.judge.fence import visible
 from steelyard.judge.judge_input import JudgeInput
 from steelyard.judge.judgement import Judgement, Opinion, rule
@@ -112,9 +113,7 @@ def answer_of(
     juror: Juror, prompt: Prompt, retry_policy: RetryPolicy, wanted: type[Answer]
 ) -> tuple[Answer, Words]:
     """The model's answer as asked; raises `NoAnswer` or `Unreadable`."""
-    from steelyard.judge.client import words_of  # noqa: PLC0415  # loads http and TLS only when a model is asked
-
-    words = words_of(juror, prompt.system, prompt.user, retry_policy)
+    words = client.words_of(juror, prompt.system, prompt.user, retry_policy)
     try:
         return read_reply(words.text, wanted), words
     except Unreadable as error:

@@ -24,7 +24,8 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.judge.judgement import Judgement, Opinion
-from steelyard.stats.agreement import Alpha, Kappa, Table, cohens_kappa, krippendorff_alpha
+from steelyard.stats.agreement import Table, cohens_kappa, krippendorff_alpha
+from steelyard.stats.estimate import Estimate
 from steelyard.stats.interval import Rate, wilson
 
 Human = Literal["PASS", "FAIL"]
@@ -56,8 +57,8 @@ class Calibration:
     table: Table  # one: people; other: the judge; yes: PASS
     unreadable: Rate
     agreement: Rate
-    kappa: Kappa
-    alpha: Alpha  # of all people and the judge
+    kappa: Estimate
+    alpha: Estimate  # of all people and the judge
     false_pass: Rate  # of those that people failed
     false_fail: Rate  # of those that people passed
     missing: tuple[str, ...] = ()  # what it would take to be ready
@@ -68,10 +69,11 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         named = {name: getattr(self, name)._asdict() for name in _NAMED}
+        named |= {"kappa": self.kappa.to_json(), "alpha": self.alpha.to_json()}
         return {"ready": self.ready, "missing": list(self.missing), **named, "thresholds": asdict(THRESHOLDS)}
 
 
-_NAMED = ("table", "agreement", "kappa", "alpha", "false_pass", "false_fail", "unreadable")
+_NAMED = ("table", "agreement", "false_pass", "false_fail", "unreadable")
 
 
 def calibrated(labelled: Iterable[Labelled], thresholds: Thresholds = THRESHOLDS) -> Calibration:
@@ -105,7 +107,9 @@ def _missing(found: Calibration, wanted: Thresholds) -> Iterable[str]:
     for name, rate in (("passed", found.false_fail), ("failed", found.false_pass)):
         if rate.trials < wanted.of_each:
             yield f"{rate.trials} runs that people marked {name}, {wanted.of_each} are needed"
-    if found.kappa.kappa is None or found.kappa.low < wanted.kappa_low:
+    if found.kappa.low is None:
+        yield f"kappa is not known ({found.kappa.why}), {wanted.kappa_low:g} is needed"
+    elif found.kappa.low < wanted.kappa_low:
         yield f"kappa may be as low as {found.kappa.low:.2f}, {wanted.kappa_low:g} is needed"
     if found.false_pass.high > wanted.false_pass_high:
         high = f"{found.false_pass.high:.0%}"

@@ -61,7 +61,7 @@ def calibration_line(name: str, found: Mapping[str, Any]) -> str:
     share = "agreement unknown" if agreement["rate"] is None else f"agrees with people on {_rate(agreement)}"
     return (
         f"judge{'' if name == WHOLE else f' {name}'} calibrated: {share}; "
-        f"kappa {_number(kappa['kappa'], kappa)}; alpha {_number(alpha['alpha'], alpha)}; {ready}"
+        f"kappa {_number(kappa)}; alpha {_number(alpha)}; {ready}"
     )
 
 
@@ -77,5 +77,7 @@ def _rate(rate: Mapping[str, Any]) -> str:
     return f"{of} runs ({rate['rate']:.0%}, 95% interval {rate['low']:.0%} to {rate['high']:.0%})"
 
 
-def _number(value: float | None, found: Mapping[str, Any]) -> str:
-    return "unknown" if value is None else f"{value:.2f} ({found['low']:.2f} to {found['high']:.2f})"
+def _number(found: Mapping[str, Any]) -> str:
+    if found["value"] is None:
+        return f"unknown ({found['why']})"
+    return f"{found['value']:.2f} ({found['low']:.2f} to {found['high']:.2f})"

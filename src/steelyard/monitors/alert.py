@@ -17,6 +17,7 @@ from steelyard.contract.model import Action
 from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.termination import Termination
 
+AlertAction = Literal[Action, "kill"]  # `kill`: the processes of one command, which `more` names
 Severity = Literal["advisory", "resource", "loop", "violation", "penalty"]
 MOST_EVENTS = 20  # the newest events that an alert names
 
@@ -29,7 +30,7 @@ class Alert:
     code: str
     why: str
     severity: Severity
-    action: Action
+    action: AlertAction
     signals: Mapping[str, Any]
     threshold: Mapping[str, Any]
     events: Sequence[int]

@@ -1,5 +1,10 @@
 """Caps of the contract, counted over the events: tokens, dollars, calls, failed test runs, installations, CPU, memory, disk,
 processes, time of one command. A cap alerts once. Tokens and dollars are also kept by the model gateway, before they are spent.
+
+Tool calls cost units too (`fallback/1`), as soon as an answer of a model did: with prices for everything there are no units.
+
+A command that takes too long is killed, and the agent goes on. Its processes are those that were first seen after the call was reported and
+before the next call was.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from typing import Any
 from steelyard.contract.model import Budget
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
+from steelyard.evidence.fallback_units import units_of_calls
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.termination import Termination
 from steelyard.monitors.alert import MOST_EVENTS, Alert
@@ -20,6 +26,7 @@ from steelyard.monitors.reading import call_id, is_failed
 NAME = "budget"
 _S = 1_000_000_000
 _MIB = 1 << 20
+MOST_PROCESSES = 200  # of one command, in its alert
 
 
 class Cap(NamedTuple):
@@ -47,14 +54,24 @@ CAPS = {
 }
 
 
+class OpenCall(NamedTuple):
+    """A reported call without a result so far, and the processes that were first seen during it."""
+
+    seq: int
+    t: int
+    is_test_run: bool
+    processes: list[str]
+
+
 @dataclass(slots=True)
 class BudgetMonitor:
     budget: Budget
     spent: dict[str, float] = field(default_factory=dict)
     _events: dict[str, list[int]] = field(default_factory=dict)
     _alerted: set[str] = field(default_factory=set)
-    _open: dict[str, tuple[int, int, bool]] = field(default_factory=dict)  # call -> (seq, t, is a test run)
+    _open: dict[str, OpenCall] = field(default_factory=dict)
     _installed: set[str] = field(default_factory=set)
+    _units: float = 0.0  # of tool calls, not counted yet
 
     def observe(self, event: Event, context: Context) -> Iterator[Alert]:
         for key, amount, is_total in self._amounts(event, context):
@@ -69,16 +86,14 @@ class BudgetMonitor:
         payload = event.payload
         call = context.call
         if call is not None and not call.sampled:
-            self._open[call_id(payload, call.seq)] = (call.seq, event.t, call.is_test_run)
+            self._open[call_id(payload, call.seq)] = OpenCall(call.seq, event.t, call.is_test_run, [])
             yield "tool_calls", 1, False
+        if event.type == "process.start":
+            self._assign(payload.get("process"))
         if call is not None and call.installs and not (call.sampled and self._is_known(event)):
             yield "dependency_installs", 1, False
         if event.type == "tool.result":
-            opened = self._open.pop(call_id(payload, -1), None) or (
-                self._open.popitem()[1] if self._open else None
-            )
-            if opened is not None and opened[2] and is_failed(payload):
-                yield "failed_checks", 1, False
+            yield from self._end_call(event)
         elif event.type == "sandbox.sample":
             yield "cpu_s", _number(payload.get("cpu_s")), True
             yield "memory_mb", _number(payload.get("memory_bytes")) / _MIB, True
@@ -90,7 +105,27 @@ class BudgetMonitor:
             yield "tokens", _tokens(payload.get("usage")), False
         elif event.type == "cost":
             yield "cost_usd", _number(payload.get("usd")), False
-            yield "cost_units", _number(payload.get("units")), False
+            yield from self._count_units(_number(payload.get("units")))
+
+    def _end_call(self, event: Event) -> Iterator[tuple[str, float, bool]]:
+        if not self._open:
+            return
+        opened = self._open.pop(call_id(event.payload, -1), None) or self._open.popitem()[1]
+        self._units += units_of_calls(1, (event.t - opened.t) / _S)
+        yield from self._count_units(0.0)
+        if opened.is_test_run and is_failed(event.payload):
+            yield "failed_checks", 1, False
+
+    def _count_units(self, of_answer: float) -> Iterator[tuple[str, float, bool]]:
+        if of_answer or self.spent.get("cost_units"):
+            units, self._units = of_answer + self._units, 0.0
+            yield "cost_units", units, False
+
+    def _assign(self, process: Any) -> None:
+        """To the call that was reported last."""
+        opened = next(reversed(self._open.values()), None)
+        if opened is not None and len(opened.processes) < MOST_PROCESSES and isinstance(process, str):
+            opened.processes.append(process)
 
     def _is_known(self, event: Event) -> bool:
         """Whether this process or its parent was counted already: `pip install` starts itself again."""
@@ -133,8 +168,8 @@ class BudgetMonitor:
         )
 
     def _long_commands(self, event: Event) -> Iterator[Alert]:
-        for call, (seq, t, _) in list(self._open.items()):
-            age_s = (event.t - t) / _S
+        for call, opened in list(self._open.items()):
+            age_s = (event.t - opened.t) / _S
             if age_s > self.budget.command_s and f"command {call}" not in self._alerted:
                 self._alerted.add(f"command {call}")
                 yield Alert(
@@ -142,11 +177,12 @@ class BudgetMonitor:
                     code="command_time",
                     why=f"a command runs for more than {self.budget.command_s:g} s",
                     severity="resource",
-                    action="alert",
+                    action="kill",
                     signals={"age_s": round(age_s, 3)},
                     threshold={"command_s": self.budget.command_s},
-                    events=(seq, event.seq),
+                    events=(opened.seq, event.seq),
                     ends_as="wall_time",
+                    more={"processes": list(opened.processes)},
                 )
 
 

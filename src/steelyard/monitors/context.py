@@ -28,6 +28,7 @@ class Context:
     )  # events that led from the last visited state to this one
     is_watched: bool = False  # changes of the workspace are events while the agent works
     call: Call | None = None  # what the current event says the agent did
+    test_runs: int = 0  # among the calls that the agent reported
     started: int | None = None  # `t` at which the agent's stage began
     _paused: int = 0  # nanoseconds that the agent's clock stood still
     _paused_at: int | None = None
@@ -50,7 +51,8 @@ class Context:
 
     def advance(self, event: Event) -> None:
         """Take in one event; `call` is then what the agent did in it."""
-        self.call = call_of(event)
+        self.call = call = call_of(event)
+        self.test_runs += call is not None and not call.sampled and call.is_test_run
         if event.type == "stage.enter":
             self.stage = str(event.payload.get("stage", "write"))
             self.started = event.t if self.started is None else self.started

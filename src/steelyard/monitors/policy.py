@@ -13,6 +13,7 @@ from posixpath import normpath
 
 from steelyard.contract.model import Action, Policy
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.trace.chain import Event
 from steelyard.monitors.alert import Alert, Severity
 from steelyard.monitors.context import Context
@@ -46,6 +47,18 @@ _READERS = frozenset(
 )
 # Where programs and libraries lie: every command reads there.
 _SYSTEM = ("/usr/", "/bin/", "/lib", "/sbin/", "/opt/", "/dev/", "/tmp/", "/proc/self/", "/run/steelyard/")  # noqa: S108
+
+
+class _Reaction(NamedTuple):
+    """How grave a match is, and what follows."""
+
+    severity: Severity
+    action: Action
+
+    @classmethod
+    def to(cls, action: Action | None) -> _Reaction:
+        """Without an action a match is advisory."""
+        return cls("advisory", "alert") if action is None else cls("violation", action)
 
 
 @dataclass(slots=True)
@@ -90,8 +103,7 @@ class PolicyMonitor:
             f"rule {rule.id}",
             code=rule.rule_class,
             why=f"{rule.why}: {match.excerpt}",
-            severity="advisory" if action is None else "violation",
-            action=action or "alert",
+            reaction=_Reaction.to(action),
             seq=seq,
             more={
                 "rule": rule.id,
@@ -110,8 +122,7 @@ class PolicyMonitor:
             meaning.rule,
             code=meaning.code,
             why=meaning.why,
-            severity="advisory" if action is None else "violation",
-            action=action or "alert",
+            reaction=_Reaction.to(action),
             seq=event.seq,
             more={
                 "rule": meaning.rule,
@@ -179,22 +190,13 @@ class PolicyMonitor:
             f"{key} {rule} {excerpt}",
             code=key,
             why=f"policy.{key}: {rule}: {excerpt}",
-            severity="penalty" if is_mild else "violation",
-            action="alert" if is_mild else self.policy.on_violation,
+            reaction=_Reaction("penalty", "alert") if is_mild else _Reaction.to(self.policy.on_violation),
             seq=seq,
             more={"rule": rule, "class": key, "format": "shell", "excerpt": excerpt},
         )
 
     def _alert(  # noqa: PLR0913  # the parts of one row
-        self,
-        about: str,
-        *,
-        code: str,
-        why: str,
-        severity: Severity,
-        action: Action,
-        seq: int,
-        more: dict[str, str],
+        self, about: str, *, code: str, why: str, reaction: _Reaction, seq: int, more: dict[str, str]
     ) -> Iterator[Alert]:
         """One alert for each match, up to a bound."""
         times = self._alerted[about] = self._alerted.get(about, 0) + 1
@@ -204,8 +206,8 @@ class PolicyMonitor:
             monitor=NAME,
             code=code,
             why=why,
-            severity=severity,
-            action=action,
+            severity=reaction.severity,
+            action=reaction.action,
             signals={"times": times},
             threshold={"times": 1},
             events=(seq,),

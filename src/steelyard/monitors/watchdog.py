@@ -1,6 +1,6 @@
 """The settings of a manifest -> every monitor of a run; an event -> its alerts. The same log always gives the same alerts.
 
-configuration.monitors   {"version": "monitors/1", "rules": {"version": "rules/1", "digest": "<64 hex>"}}
+configuration.monitors   {"version": "monitors/2", "rules": {"version": "rules/1", "digest": "<64 hex>"}}
 configuration.policy     the contract's policy
 configuration.budget     the contract's budget
 agent.env, environment.declared_absent   whether the agent is given a secret
@@ -25,7 +25,7 @@ from steelyard.monitors.liveness import LivenessMonitor
 from steelyard.monitors.policy import PolicyMonitor
 from steelyard.monitors.rules.rule import built_in_rules
 
-VERSION = "monitors/1"
+VERSION = "monitors/2"
 # What no monitor reads.
 _UNREAD = frozenset(
     {"check.run", "check.end", "cache.rebuilt", "collect", "brief", "subscriber.error", "kernel.totals"}

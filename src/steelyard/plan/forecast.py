@@ -1,11 +1,13 @@
 """Earlier runs and the caps of contracts -> what a study will cost and how long it will take, with an interval.
 
     {"trials": 120, "usd": {"expected": 31.2, "low": 24.0, "high": 40.1, "most": 600.0},
-     "hours": {"expected": 4.1, "low": 3.5, "high": 5.2, "most": 60.0}, "jobs": 2, "known": 96, "from": "240 earlier runs"}
+     "hours": {"expected": 4.1, "low": 3.5, "high": 5.2, "most": 60.0}, "jobs": 2,
+     "known": {"usd": 120, "hours": 120}, "from": "240 earlier runs"}
 
 Each trial is drawn 1,000 times from earlier runs: of the same agent on the same contract, else of the same agent, which is
-how much trials of one agent vary. A trial without such runs has no expectation; only its caps bound it. `low` and `high` enclose
-95 of 100 drawn totals. `most` is what the caps allow.
+how much trials of one agent vary. A trial without such runs has no expectation; only its caps bound it, and so the study has no
+expectation either: `known` says of how many trials something is known. `low` and `high` enclose 95 of 100 drawn totals. `most` is
+what the caps allow.
 """
 
 from __future__ import annotations
@@ -76,16 +78,18 @@ def forecast(
     hours = 3600.0 * max(1, jobs)
     return {
         "trials": len(slots),
-        "usd": _spread(totals["usd"], known["usd"], most["usd"]),
-        "hours": _spread(totals["wall_s"] / hours, known["wall_s"], most["wall_s"] / hours),
+        "usd": _spread(totals["usd"], most["usd"], is_known=known["usd"] == len(slots)),
+        "hours": _spread(
+            totals["wall_s"] / hours, most["wall_s"] / hours, is_known=known["wall_s"] == len(slots)
+        ),
         "jobs": jobs,
         "known": {"usd": known["usd"], "hours": known["wall_s"]},
         "from": f"{len(history)} earlier runs",
     }
 
 
-def _spread(totals: Any, known: int, most: float) -> dict[str, float | None]:
-    if not known:
+def _spread(totals: Any, most: float, *, is_known: bool) -> dict[str, float | None]:
+    if not is_known:
         return {"expected": None, "low": None, "high": None, "most": round(most, 4)}
     ordered = sorted(float(one) for one in totals)
     return {

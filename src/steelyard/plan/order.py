@@ -21,7 +21,8 @@ from collections.abc import Container, Iterator
 from typing import NamedTuple, cast
 
 from steelyard.errors import OperatorFault
-from steelyard.plan.study_plan import HONEYPOT, PlannedAgent, PlannedContract, Stage, StudyPlan
+from steelyard.plan.study_plan import PlannedAgent, PlannedContract, Stage, StudyPlan
+from steelyard.plan.trial import HONEYPOT
 
 COLUMNS = ("order", "stage", "task", "stratum", "agent", "repeat")
 REFERENCE = "reference"

@@ -3,6 +3,7 @@
 environment   the snapshot and the setup layer are prepared, or another trial prepares them and this one waits
 prepare       run folder, manifest, and the agent's sandbox, which may wait for memory and CPUs of the machine
 agent         the agent works
+operator      the run waits for the decision of a person, and then `agent` again; the detail says about what
 capture       its workspace is imported
 checks        the checks run, each on a fresh bench
 seal          the record is hashed and sealed
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, get_args
 
-Phase = Literal["environment", "prepare", "agent", "capture", "checks", "seal", "grade", "judge"]
+Phase = Literal["environment", "prepare", "agent", "operator", "capture", "checks", "seal", "grade", "judge"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 OnPhase = Callable[[Phase, str], None]  # the phase, and a detail such as the name of a step, or ""
 

@@ -43,7 +43,6 @@ from steelyard.plan.trial import PROTOCOL_SEED
 
 SCHEMA = "steelyard.study/1"
 ENDPOINT = "satisfied_within_budget"
-HONEYPOT = "honeypot"  # the stratum of contracts that cannot be satisfied
 _SIZE = 64 << 20
 
 Stage = Literal["shakedown", "pilot", "main"]

@@ -24,9 +24,9 @@ from typing import Any, Literal
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import OperatorFault
+from steelyard.evidence.fallback_units import FALLBACK
 from steelyard.providers.usage import Usage
 
-FALLBACK = "fallback/1"
 UNITS_REQUEST, UNITS_CHARACTER = Decimal(1), Decimal("0.001")
 MOST_CSV_BYTES = 1 << 20
 _TOKEN_ACTIONS = ("llm_input", "llm_output", "llm_cache_read", "llm_cache_write")

@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.errors import ContractFault, OperatorFault, SteelyardError
 from steelyard.plan.trial import Retry, Trial
 from steelyard.report.plain import problem_lines
-from steelyard.report.result import SCHEMA
+from steelyard.report.result import SCHEMA, USAGE
 
 FAULTS = ("contract", "operator", "infrastructure")
 
@@ -52,7 +52,8 @@ def fault_line(trial: Trial, agent: str, fault: SteelyardError, retries: tuple[R
         "cost": {"usd": 0.0, "units": None, "method": None, "items": None},
         "alerts": [],
         "interventions": [],
-        "usage": dict.fromkeys(("tokens_in", "tokens_out", "cache_read", "cache_write", "model_calls"), 0),
+        "left_out": {"alerts": 0, "interventions": 0},
+        "usage": dict.fromkeys(USAGE, 0),
         "durations": {},
     }
 

@@ -14,9 +14,12 @@ from steelyard.evidence.cost import cost_items
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.annotations import read_annotations
 from steelyard.evidence.folder.folder import ANNOTATIONS_HEAD
+from steelyard.evidence.trace.summary import Summary
 from steelyard.evidence.trace.termination import CODES
 from steelyard.judge import judgement
 from steelyard.report import disagreement
+from steelyard.review import record as review_record
+from steelyard.review import status
 
 SCHEMA = "steelyard.result/1"
 VERDICTS = ("pass", "fail", "error", "ungraded", "invalid")
@@ -24,7 +27,15 @@ MOST_LISTED = 50  # alerts, and interventions
 _OF_ALERT = ("event", "code", "stage", "severity", "action", "monitor", "rule", "format", "why")
 _OF_INTERVENTION = ("event", "action", "code", "alert", "by", "delay_s")
 _TEXT = {"type": "string"}
-_USAGE = ("tokens_in", "tokens_out", "cache_read", "cache_write", "model_calls")
+USAGE = (
+    "tokens_in",
+    "tokens_out",
+    "cache_read",
+    "cache_write",
+    "model_calls",
+    "tool_calls",
+    "test_cycles",
+)
 _FRACTION = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 
 
@@ -85,8 +96,7 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
             "items": cost_items(evidence, _reviewed_minutes(evidence)),
         },
         "usage": _usage(evidence),
-        "alerts": _short(evidence.summary.alerts, _OF_ALERT),
-        "interventions": _short(evidence.summary.interventions, _OF_INTERVENTION),
+        **_listed(evidence.summary),
         "durations": evidence.durations,
         "folder": str(evidence.folder.path),
     }
@@ -96,18 +106,37 @@ def _review(evidence: Evidence) -> dict[str, Any] | None:
     """What people decided, beside the verdict; null where no person has annotated the run."""
     if not evidence.folder.file(ANNOTATIONS_HEAD).exists():
         return None
-    from steelyard.review.record import list_annotations  # noqa: PLC0415  # few runs are reviewed; pydantic takes long
-    from steelyard.review.status import review_status  # noqa: PLC0415
-
     try:
-        return {**review_status(list_annotations(evidence.folder)).to_json(), "broken": None}
+        return {
+            **status.review_status(review_record.list_annotations(evidence.folder)).to_json(),
+            "broken": None,
+        }
     except OperatorFault as fault:
-        return {**review_status(()).to_json(), "broken": str(fault)}
+        return {**status.review_status(()).to_json(), "broken": str(fault)}
+
+
+def _listed(summary: Summary) -> dict[str, Any]:
+    """Alerts and interventions in short, and how many are left out; `report.json` has each in full.
+
+    Every alert that one of the interventions names is among them, however many others came before.
+    """
+    interventions = summary.interventions[:MOST_LISTED]
+    shown = {one["event"] for one in summary.alerts[:MOST_LISTED]}
+    shown |= {summary.alert, *(one.get("alert") for one in interventions)}
+    alerts = [one for one in summary.alerts if one["event"] in shown]
+    more = summary.left_out
+    return {
+        "alerts": _short(alerts, _OF_ALERT),
+        "interventions": _short(interventions, _OF_INTERVENTION),
+        "left_out": {
+            "alerts": len(summary.alerts) - len(alerts) + more["monitor.alert"],
+            "interventions": len(summary.interventions) - len(interventions) + more["intervention"],
+        },
+    }
 
 
 def _short(listed: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The first of them, in short; `report.json` has each in full."""
-    return [{name: one.get(name) for name in names} for one in listed[:MOST_LISTED]]
+    return [{name: one.get(name) for name in names} for one in listed]
 
 
 def _reviewed_minutes(evidence: Evidence) -> float | None:
@@ -118,8 +147,9 @@ def _reviewed_minutes(evidence: Evidence) -> float | None:
 
 
 def _usage(evidence: Evidence) -> dict[str, int | None]:
-    """Tokens and model calls, as the gateway metered them; null where nothing did."""
-    models = evidence.summary.models
+    """Tokens and model calls, as the gateway metered them; tool calls and test runs, as the agent reported them. Null: unknown."""
+    models, counts = evidence.summary.models, evidence.counts
+    calls = counts["tool_calls"]
     tokens_in, tokens_out = models.usage or (None, None)
     return {
         "tokens_in": tokens_in,
@@ -127,6 +157,8 @@ def _usage(evidence: Evidence) -> dict[str, int | None]:
         "cache_read": None if models.usage is None else models.parts["cache_read"],
         "cache_write": None if models.usage is None else models.parts["cache_write"],
         "model_calls": None if models.usage is None and not models.calls else models.calls,
+        "tool_calls": None if calls is None else sum(calls.values()),
+        "test_cycles": counts["test_cycles"],
     }
 
 
@@ -233,9 +265,10 @@ def _record_schema() -> dict[str, Any]:
                 "items": {"type": ["object", "null"]},
             }
         ),
-        "usage": _object({name: {"type": ["integer", "null"], "minimum": 0} for name in _USAGE}),
+        "usage": _object({name: {"type": ["integer", "null"], "minimum": 0} for name in USAGE}),
         "alerts": {"type": "array", "items": {"type": "object"}},
         "interventions": {"type": "array", "items": {"type": "object"}},
+        "left_out": _object({key: {"type": "integer", "minimum": 0} for key in ("alerts", "interventions")}),
         "durations": {"type": "object"},
         "folder": {"type": ["string", "null"]},
     }

@@ -119,7 +119,7 @@ class SandboxSpec:
         "auto"  # full: folders of the layers can be renamed, if need be by a copy
     )
     keep: Path | None = None  # a folder on disk that receives the uppers (a setup layer), not a tmpfs
-    key: str = ""  # names the content of all layers: who has seen this key need not look at them again
+    key: str = ""  # names the content of all layers: layers whose key was seen are not examined again
     image: str = ""  # docker: the id of the image under everything
     image_env: Mapping[str, str] = field(default_factory=dict)
     workdir: str = (

@@ -57,9 +57,9 @@ class Cleaned(NamedTuple):
 
 def examine() -> list[Reading]:
     """Everything, in the order in which to mend it."""
-    needed = [_tried("init", _init), _tried("bubblewrap", _bubblewrap), _tried("git", _git)]
+    needed = [_probe("init", _init), _probe("bubblewrap", _bubblewrap), _probe("git", _git)]
     if all(reading.state == "ok" for reading in needed):
-        needed.append(_tried("sandbox", _sandbox))
+        needed.append(_probe("sandbox", _sandbox))
         needed += _facts()
     return [*needed, _memory(), _docker(), *map(_toolchain, ("python", "node", "go", "rust")), _compiler()]
 
@@ -82,7 +82,7 @@ def _swept_containers() -> list[str]:
         return []
 
 
-def _tried(name: str, what: Callable[[], str]) -> Reading:
+def _probe(name: str, what: Callable[[], str]) -> Reading:
     try:
         return Reading(name, "ok", what(), needed=True)
     except InfraFault as fault:

@@ -4,6 +4,7 @@
     processes()                         every process below process 1, with its words
     usage()                             CPU seconds since the start, memory, number of processes, bytes on its disk
     freeze(), thaw()                    SIGSTOP and SIGCONT to all of them; process 1 goes on, so that it can still kill
+    kill(keys)                          SIGKILL to these processes and to everything below them
 
 A process that starts and ends between two looks is not seen. A stopped process dies by SIGKILL as any other, and with
 process 1, so that a controller that is killed leaves nothing behind.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -94,6 +95,22 @@ class ProcessTree:
         for pid in descendants(self.pid)[1:]:
             self._signal(pid, signal.SIGCONT)
 
+    def kill(self, keys: Collection[str]) -> int:
+        """How many have ended. They are stopped first, so that none starts another meanwhile."""
+        chosen: dict[str, int] = {}
+        deadline = time.monotonic() + _FREEZE_S
+        while more := [one for one in self.processes() if _is_below(one, keys, chosen)]:
+            for one in more:
+                chosen[one.key] = one.pid
+                self._signal(one.pid, signal.SIGSTOP)
+            if time.monotonic() > deadline:
+                break
+        for pid in chosen.values():
+            self._signal(pid, signal.SIGKILL)
+        while (left := {one.key for one in self.processes()} & chosen.keys()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return len(chosen) - len(left)
+
     def _running(self) -> Iterator[int]:
         for pid in descendants(self.pid)[1:]:
             stat = _stat(pid)
@@ -137,6 +154,11 @@ class ProcessTree:
             room = os.fstatvfs(self.disk)
             return (room.f_blocks - room.f_bfree) * room.f_frsize
         return None
+
+
+def _is_below(process: Process, keys: Collection[str], chosen: Collection[str]) -> bool:
+    """Whether it is one of `keys` or a child of one that is chosen, and not chosen yet."""
+    return process.key not in chosen and (process.key in keys or process.parent in chosen)
 
 
 def _stat(pid: int) -> _Stat | None:

@@ -15,8 +15,11 @@ import hashlib
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import sqlalchemy as sa
 
 from steelyard import __version__
 from steelyard.contract.contract import Contract
@@ -28,6 +31,7 @@ from steelyard.plan.trial import Trial
 from steelyard.report.fault_line import fault_line
 from steelyard.report.result import result_line
 from steelyard.report.stored.open_store import is_altered, open_store
+from steelyard.store import query
 from steelyard.store.entry import entry_of_line
 from steelyard.study.engine import Engine, prepare_and_keep
 from steelyard.study.record import grading_of
@@ -113,11 +117,9 @@ class Grader:
 
     def known(self, key: Key) -> dict[str, Any] | None:
         """The result line of an earlier grading whose record holds."""
-        from steelyard.store.query import Query  # noqa: PLC0415  # loaded with the store
-
         if _name(key.patch) not in self._names:
             return None
-        for entry in self._store.query(Query(agent=_name(key.patch)), lines=True):
+        for entry in self._store.query(query.Query(agent=_name(key.patch)), lines=True):
             if entry.digest == key.contract and entry.line is not None and entry.status != "invalid":
                 folder = RunFolder(self._out / entry.run)
                 if _key_of(folder) == key and not is_altered(folder):
@@ -140,7 +142,10 @@ class Grader:
         record = result.record
         line = result_line(record.evidence, grading_of(record))
         run = record.evidence.folder
-        self._store.put(entry_of_line(run.run_id, line, started_at(run)))
+        with suppress(
+            sa.exc.DBAPIError, OSError
+        ):  # the folder is the truth; the index reads it when it is back
+            self._store.put(entry_of_line(run.run_id, line, started_at(run)))
         self._names.add(_name(key.patch))
         return line
 

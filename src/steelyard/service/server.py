@@ -7,7 +7,8 @@
 
 `contract` is an id or a digest of a contract that the service was started with; a request never names a path. At most `room`
 gradings wait: beyond that the answer is 429 with Retry-After. The same contract and patch are graded once, however often
-they are asked for.
+they are asked for. A grading that this machine cannot make (a full disk, no database) is 503 with Retry-After, or in a batch
+{"item": 3, "error": "..."}.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ import orjson
 from aiohttp import web
 
 from steelyard.contract.contract import Contract
+from steelyard.report.plain import one_line
 from steelyard.service.access import Access
 from steelyard.service.grader import Grader
 
 SCHEMA = "steelyard.service/1"
 LONGEST_RETRY_S = 600
+FAULT_RETRY_S = 30
 _KEPT = 50
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -78,6 +81,8 @@ class Service:
             return _json({"error": refused.why}, refused.status, headers)
         except web.HTTPException as error:
             return _json({"error": error.reason}, error.status)
+        except Exception as error:  # noqa: BLE001  # a client gets words, whatever failed here
+            return _json({"error": _words(error)}, 503, {"Retry-After": str(FAULT_RETRY_S)})
 
     async def _health(self, request: web.Request) -> web.Response:
         del request
@@ -118,7 +123,10 @@ class Service:
         return response
 
     async def _grade_item(self, number: int, contract: Contract, patch: str) -> dict[str, Any]:
-        return {"item": number, "result": await self._one(contract, patch)}
+        try:
+            return {"item": number, "result": await self._one(contract, patch)}
+        except Exception as error:  # noqa: BLE001  # the other items have results
+            return {"item": number, "error": _words(error)}
 
     async def _one(self, contract: Contract, patch: str) -> dict[str, Any]:
         """`_take` has made room for it."""
@@ -158,6 +166,10 @@ async def _body(request: web.Request) -> Any:
         return orjson.loads(await request.read())
     except ValueError:
         raise Refused(400, "the body is not JSON") from None
+
+
+def _words(error: Exception) -> str:
+    return f"this patch was not graded: {one_line(str(error) or repr(error), 300)}"
 
 
 def _json(data: Any, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:

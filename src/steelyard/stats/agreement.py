@@ -12,7 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from steelyard.stats.estimate import Estimate, unknown
 from steelyard.stats.interval import Z95
+
+KAPPA = "Cohen's kappa, large-sample interval"
 
 
 class Table(NamedTuple):
@@ -28,31 +31,26 @@ class Table(NamedTuple):
         return sum(self)
 
 
-class Kappa(NamedTuple):
-    """Cohen's kappa; None where one answer is all that both ever gave, for then chance explains everything."""
+def cohens_kappa(table: Table, z: float = Z95) -> Estimate:
+    """(observed - chance) / (1 - chance) (Cohen 1960), with the large-sample interval of Fleiss, Cohen and Everitt (1969).
 
-    kappa: float | None
-    low: float
-    high: float
-
-
-def cohens_kappa(table: Table, z: float = Z95) -> Kappa:
-    """With the large-sample interval of Fleiss, Cohen and Everitt (1969), within -1..1."""
+    The interval stays within -1..1. Where one answer is all that both raters gave, chance explains everything.
+    """
     if min(table) < 0:
         raise ValueError(f"counts are not negative: {table}")
     n = table.total
-    shares = [[table.both, table.only_one], [table.only_other, table.neither]]
     if n == 0:
-        return Kappa(None, -1.0, 1.0)
-    p = [[count / n for count in row] for row in shares]
+        return unknown("nothing was rated by both", method=KAPPA)
+    p = [[table.both / n, table.only_one / n], [table.only_other / n, table.neither / n]]
     one = [sum(row) for row in p]
     other = [p[0][column] + p[1][column] for column in (0, 1)]
     observed, chance = p[0][0] + p[1][1], one[0] * other[0] + one[1] * other[1]
     if math.isclose(chance, 1.0):
-        return Kappa(None, -1.0, 1.0)
+        return unknown("both gave one answer only", method=KAPPA, n=n)
     kappa = (observed - chance) / (1 - chance)
     half = z * math.sqrt(max(0.0, _variance(p, one, other, kappa) / n)) / (1 - chance)
-    return Kappa(kappa, max(-1.0, kappa - half), min(1.0, kappa + half))
+    assumptions = ("what is rated is independent of each other",)
+    return Estimate(kappa, max(-1.0, kappa - half), min(1.0, kappa + half), KAPPA, n, n, assumptions)
 
 
 def _variance(p: list[list[float]], one: list[float], other: list[float], kappa: float) -> float:
@@ -63,30 +61,27 @@ def _variance(p: list[list[float]], one: list[float], other: list[float], kappa:
     return agreeing + differing - (kappa - chance * (1 - kappa)) ** 2
 
 
-class Alpha(NamedTuple):
-    """Krippendorff's alpha; None where no unit has two answers, or where one answer is all that was ever given."""
-
-    alpha: float | None
-    low: float
-    high: float
-    units: int  # with at least two answers
-
-
 RESAMPLES, SEED = 1000, 20260307
 
 
 def krippendorff_alpha(
     units: Iterable[Sequence[str | None]], *, resamples: int = RESAMPLES, seed: int = SEED
-) -> Alpha:
-    """Of any number of raters, for names without an order; None is an answer that is missing.
+) -> Estimate:
+    """1 - observed / expected disagreement (Krippendorff 2011), of any number of raters, for names without an order.
 
-    The interval has 95%: percentiles of a bootstrap over units, with a fixed seed.
+    None is an answer that is missing; `n` counts the units that have two answers or more. The interval has 95%: percentiles
+    of a bootstrap over units, with a fixed seed.
     """
     counted = [Counter(answer for answer in unit if answer is not None) for unit in units]
     counted = [counts for counts in counted if counts.total() > 1]
     names = sorted({name for counts in counted for name in counts})
-    if not counted or len(names) < 2:  # one answer alone says nothing
-        return Alpha(None, -1.0, 1.0, len(counted))
+    count, method = (
+        len(counted),
+        f"Krippendorff's alpha, bootstrap of units, {resamples} resamples, seed {seed}",
+    )
+    if not counted or len(names) < 2:
+        why = "one answer is all that was given" if counted else "nothing has two answers"
+        return unknown(why, method=method, n=count)
     import numpy as np  # noqa: PLC0415  # only where labels are compared
 
     answers = np.array([[counts[name] for name in names] for counts in counted], dtype=float)
@@ -100,12 +95,10 @@ def krippendorff_alpha(
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(1 - (weights @ differing) / expected)
 
-    count = len(counted)
     found = float(alpha_of(np.ones(count)))
     drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples)
     again = alpha_of(drawn.astype(float))
     again = again[np.isfinite(again)]
-    if not again.size:
-        return Alpha(found, -1.0, 1.0, count)
-    low, high = np.percentile(again, [2.5, 97.5])
-    return Alpha(found, max(-1.0, min(found, float(low))), min(1.0, max(found, float(high))), count)
+    ends = np.percentile(again, [2.5, 97.5]) if again.size else (-1.0, 1.0)
+    low, high = max(-1.0, min(found, float(ends[0]))), min(1.0, max(found, float(ends[1])))
+    return Estimate(found, low, high, method, count, count, ("units are independent of each other",))

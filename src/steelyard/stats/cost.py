@@ -97,8 +97,7 @@ def pareto_front(agents: Mapping[str, Mapping[str, Spending]], how: Resampling =
         for name, rows in agents.items()
         if rows and not count_missing(one.cost for one in rows.values())
     }
-    left_out = [name for name in agents if name not in priced]
-    why = f"cost is not known: {', '.join(left_out)}" if left_out else ""
+    why = _left_out(agents)
     shared = sorted(set.intersection(*(set(rows) for rows in priced.values()))) if priced else []
     if not shared:
         return Front((), 0, method, why or "the agents share no contract")
@@ -113,6 +112,16 @@ def pareto_front(agents: Mapping[str, Mapping[str, Spending]], how: Resampling =
         for at, name in enumerate(names)
     )
     return Front(points, len(shared), method, why)
+
+
+def _left_out(agents: Mapping[str, Mapping[str, Spending]]) -> str:
+    """Which agents have no place in the front, and why."""
+    empty = sorted(name for name, rows in agents.items() if not rows)
+    unpriced = sorted(
+        name for name, rows in agents.items() if count_missing(one.cost for one in rows.values())
+    )
+    found = [("no decided trial", empty), ("cost is not known", unpriced)]
+    return "; ".join(f"{why}: {', '.join(names)}" for why, names in found if names)
 
 
 def _front_shares(table: np.ndarray, how: Resampling) -> list[float | None]:

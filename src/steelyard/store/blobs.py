@@ -13,7 +13,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,7 +21,6 @@ import orjson
 from steelyard.errors import InfraFault, OperatorFault
 
 COMPLETE = "steelyard-run.json"
-_STAMP = "%Y%m%dT%H%M%S"
 
 
 def put_run(url: str, folder: Path) -> None:
@@ -71,8 +69,8 @@ def fetch_run(url: str, run: str, root: Path) -> Path:
     return target
 
 
-def list_runs(url: str, since: datetime | None = None) -> Iterator[str]:
-    """The names of complete copies, of runs that started since then."""
+def list_runs(url: str) -> Iterator[str]:
+    """The names of complete copies."""
     system, root = _open(url)
     try:
         names = (
@@ -80,14 +78,7 @@ def list_runs(url: str, since: datetime | None = None) -> Iterator[str]:
         )
     except OSError as error:
         raise InfraFault(f"{url} cannot be listed: {error}") from error
-    for name in sorted(names):
-        try:
-            started = datetime.strptime(name[:15], _STAMP).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-        is_late = since is None or (since - started).total_seconds() <= 1
-        if is_late and system.exists(f"{root}/{name}/{COMPLETE}"):
-            yield name
+    yield from (name for name in sorted(names) if system.exists(f"{root}/{name}/{COMPLETE}"))
 
 
 def _open(url: str) -> tuple[Any, str]:

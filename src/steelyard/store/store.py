@@ -106,14 +106,19 @@ class Store:
         stale = sorted(
             run for run, stamp in present.items() if stamp == UNSETTLED or known.get(run, UNSETTLED) != stamp
         )
-        gone = [run for run in known if run not in present]
-        self._forget(gone)
+        gone, runs_read = [run for run in known if run not in present], 0
         for start in range(0, len(stale), BATCH):
             batch = stale[start : start + BATCH]
-            self._write([(self._entry(run), present[run]) for run in batch])
+            read = [(self._entry(run), present[run]) for run in batch]
+            self._write(read)
+            runs_read += sum(entry is not None for entry, _ in read)
+            gone += [
+                run for run, (entry, _) in zip(batch, read, strict=True) if entry is None and run in known
+            ]
             if on_read is not None:
                 on_read(min(start + BATCH, len(stale)), len(stale))
-        return Change(len(stale), len(gone))
+        self._forget(gone)
+        return Change(runs_read, len(gone))
 
     def index_run(self, folder: Path | RunFolder) -> Entry:
         """Read one run folder and write its row."""

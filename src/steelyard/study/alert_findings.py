@@ -46,7 +46,8 @@ def quarantine_reason(evidence: Evidence) -> str | None:
     held = next((one for one in evidence.summary.interventions if one.get("action") == "quarantine"), None)
     if held is None or _is_reviewed(evidence):
         return None
-    return f"quarantined by alert {held.get('alert')} ({held.get('code')}); not scored until it is reviewed"
+    why = f"quarantined by alert {held.get('alert')} ({held.get('code')})"
+    return f"{why}; not scored until it is reviewed (`steelyard review`, then `steelyard regrade`)"
 
 
 def _is_reviewed(evidence: Evidence) -> bool:

@@ -18,8 +18,9 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.graders.grade import Graded
+from steelyard.graders.judged import judge_input as judge_inputs
 from steelyard.graders.judged import model_judge
-from steelyard.judge import judgement
+from steelyard.judge import ask, judgement
 from steelyard.judge import panel as judge_panel
 from steelyard.study import answer_status
 from steelyard.verdict.auto_fail import auto_fail_reason
@@ -102,11 +103,8 @@ class Judging:
         self.announce_request(panel)
         self.on_ask(contract)
         try:
-            from steelyard.graders.judged.judge_input import build_judge_input  # noqa: PLC0415  # only where a model is asked
-            from steelyard.judge.ask import judge_run  # noqa: PLC0415  # the same
-
-            judge_input = build_judge_input(contract, evidence, grades)
-            return judge_run(judge_input, panel, known_opinions(evidence.folder))
+            judge_input = judge_inputs.build_judge_input(contract, evidence, grades)
+            return ask.judge_run(judge_input, panel, known_opinions(evidence.folder))
         except Exception as defect:  # noqa: BLE001  # a judge's defect is no fault of the run's
             # Its text may hold what was sent, keys included.
             return judgement.Judgement.not_applicable(f"internal error in the judge: {type(defect).__name__}")

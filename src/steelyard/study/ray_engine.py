@@ -18,11 +18,10 @@ import itertools
 import os
 import tarfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,9 +36,8 @@ from steelyard.errors import (
     OperatorFault,
     SteelyardError,
 )
-from steelyard.evidence.folder.folder import MANIFEST, RunFolder, find_runs
+from steelyard.evidence.folder.folder import MANIFEST, RunFolder, names_contract
 from steelyard.evidence.folder.gradings import grading_files
-from steelyard.evidence.live_state import started_at
 from steelyard.filesystem.cache import Cache
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Retry, Trial
@@ -140,6 +138,7 @@ class _Cluster:
             address=engine.address, namespace="steelyard", log_to_driver=False, ignore_reinit_error=True
         )
         self._work = self._ray.remote(max_retries=0)(work)
+        self._before = frozenset(_names(engine.out))
         self._bundles: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._refs: dict[str, Any] = {}
@@ -198,7 +197,6 @@ class _Cluster:
             gate.leave(trial, answer.cost_usd)
 
     def _ask(self, trial: Trial, retries: tuple[Retry, ...]) -> Answer:
-        began = datetime.now(UTC)
         spec = trial.contract.spec.environment
         needs = {"num_cpus": spec.cpu, "memory": spec.memory_mb.guaranteed << 20}
         self._refuse_infeasible(needs)
@@ -208,7 +206,7 @@ class _Cluster:
         try:
             return Answer(*self._ray.get(ref))
         except self._ray.exceptions.RayError as error:
-            return self._after_loss(trial, began, len(retries) + 1, error)
+            return self._after_loss(trial, len(retries) + 1, error)
         finally:
             with self._lock:
                 self._refs.pop(trial.id, None)
@@ -223,17 +221,14 @@ class _Cluster:
                     f"no node of the cluster has {resource} {needs[need]:g}, which the contract asks for; the largest has {most:g}"
                 )
 
-    def _after_loss(self, trial: Trial, began: datetime, attempt: int, error: Exception) -> Answer:
+    def _after_loss(self, trial: Trial, attempt: int, error: Exception) -> Answer:
         """The run that the lost worker sealed, if it got that far."""
         if self._engine.blobs is not None:
-            for run in list_runs(self._engine.blobs, since=began):
-                fetch_run(self._engine.blobs, run, self._engine.out)
-        for folder in reversed(find_runs(self._engine.out)):
-            started = started_at(folder)
-            if started is not None and (began - started).total_seconds() > 1:
-                break
-            if _is_of(folder, trial, attempt) and folder.state == "sealed" and grading_files(folder):
-                return Answer((folder.run_id,))
+            for run in list_runs(self._engine.blobs):
+                if run not in self._before and names_contract(run, trial.contract.id):
+                    fetch_run(self._engine.blobs, run, self._engine.out)
+        if run_id := sealed_run(self._engine.out, trial, attempt, self._before):
+            return Answer((run_id,))
         text = str(error).strip().splitlines()
         return Answer(
             fault=("infrastructure", f"a worker of the cluster was lost: {text[0] if text else error!r}")
@@ -338,6 +333,23 @@ def pack(folder: Path) -> bytes:
     with tarfile.open(fileobj=stream, mode="w") as archive:
         archive.add(folder, ".")
     return stream.getvalue()
+
+
+def sealed_run(out: Path, trial: Trial, attempt: int, before: Container[str]) -> str | None:
+    """The run of an attempt that was sealed and graded; `before` has earlier runs, which may have the same number of attempt.
+
+    No time decides: the clock of a worker may be wrong.
+    """
+    for name in sorted(_names(out)):
+        if name not in before and names_contract(name, trial.contract.id):
+            folder = RunFolder(out / name)
+            if _is_of(folder, trial, attempt) and folder.state == "sealed" and grading_files(folder):
+                return name
+    return None
+
+
+def _names(out: Path) -> list[str]:
+    return [path.name for path in out.iterdir()] if out.is_dir() else []
 
 
 def _is_of(folder: RunFolder, trial: Trial, attempt: int) -> bool:

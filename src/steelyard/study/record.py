@@ -198,6 +198,7 @@ def report_of(record: Record) -> dict[str, Any]:
         "interventions": evidence.summary.interventions,
         "decisions": evidence.summary.decisions,
         "left_out": dict(evidence.summary.left_out),
+        "causes": verdict.causes,
     }
 
 

@@ -85,5 +85,6 @@ def _recorded(data: Mapping[str, Any]) -> Verdict:
         disagreement=data["disagreement"],
         patch_verdict=data.get("patch_verdict"),
         patch_reward=data.get("patch_reward"),
+        causes=data.get("causes"),
         **more,
     )

@@ -8,7 +8,10 @@ from typing import Any
 
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.report.compare import Comparison, compare_runs
+from steelyard.report.html import plots
 from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.report.html.study import comparisons as comparison_parts
+from steelyard.report.study_summary import comparisons, read_results, trial_record
 from steelyard.store.query import Query
 from steelyard.web.layout import card, document, empty, linked_run, notice, run_link, table
 from steelyard.web.message import NotThere, Request
@@ -76,12 +79,6 @@ def _comparison(found: Comparison) -> Markup:
 
 
 def _agents(records: Records, agents: Sequence[str]) -> Child:
-    from steelyard.report.html.plots import difference_plot  # noqa: PLC0415  # scipy takes a second
-    from steelyard.report.html.study_report import comparison_details, comparison_words  # noqa: PLC0415
-    from steelyard.report.study_summary.comparisons import compare_agents  # noqa: PLC0415
-    from steelyard.report.study_summary.read_results import of_lines  # noqa: PLC0415
-    from steelyard.report.study_summary.trial_record import by_agent, trials_of  # noqa: PLC0415
-
     first, second = agents
     if first == second:
         return notice("Choose two different agents.", "warning")
@@ -100,18 +97,17 @@ def _agents(records: Records, agents: Sequence[str]) -> Child:
                 " does it in a terminal.",
             )
         )
-    comparison = compare_agents(
-        by_agent(trials_of(of_lines(str(records.root), lines)).records), first, second
-    )
+    trials = trial_record.trials_of(read_results.of_lines(str(records.root), lines))
+    comparison = comparisons.compare_agents(trial_record.by_agent(trials.records), first, second)
     return card(
         f"{cut(second, 60)} minus {cut(first, 60)}",
-        tag("p", comparison_words(comparison), class_="story"),
+        tag("p", comparison_parts.comparison_words(comparison), class_="story"),
         [
             notice(f"Not the same for both: {difference.what}.", "warning")
             for difference in comparison.differences[:10]
         ],
-        difference_plot([comparison]),
-        comparison_details(comparison, linked_run),
+        plots.difference_plot([comparison]),
+        comparison_parts.comparison_details(comparison, linked_run),
     )
 
 

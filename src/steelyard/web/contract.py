@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from steelyard.evidence.folder.folder import CHANGE, FINAL_RESPONSE, RunFolder
 from steelyard.evidence.folder.seal import Break, read_seal
 from steelyard.report.html.element import Child, Markup, join, tag
 from steelyard.report.plain import one_line
+from steelyard.report.stored import certificate
 from steelyard.store.entry import Entry
 from steelyard.web.layout import card, digest, document, notice, run_link, table
 from steelyard.web.message import NotThere, Request
@@ -25,9 +26,6 @@ from steelyard.web.overview import (
 )
 from steelyard.web.records import Records
 from steelyard.web.words import badge, bounded, cut, moment, plural, short_run
-
-if TYPE_CHECKING:
-    from steelyard.report.stored.certificate import CertificatePart
 
 MOST_SEALS = 500  # of the newest runs, whose changes are compared
 MOST_VERSIONS = 10
@@ -84,11 +82,9 @@ def contract_page(records: Records, request: Request) -> Markup:
 
 def _certificates(versions: Sequence[str]) -> Markup:
     """What `steelyard check` found on this machine of the versions that have runs here."""
-    from steelyard.report.stored.certificate import read_certificate  # noqa: PLC0415  # the bench takes time to load
-
     content: list[Child] = []
     for version in versions[:MOST_VERSIONS]:
-        parts = read_certificate(version)
+        parts = certificate.read_certificate(version)
         if len(versions) > 1:
             content.append(tag("h3", "Version ", digest(version)))
         if not parts:
@@ -110,7 +106,7 @@ def _badge(came: str) -> Markup:
     return badge(word, label=label)
 
 
-def _part(name: str, part: CertificatePart) -> Markup:
+def _part(name: str, part: certificate.CertificatePart) -> Markup:
     rows = [
         (
             cut(one_line(one.name), 100),
@@ -121,9 +117,11 @@ def _part(name: str, part: CertificatePart) -> Markup:
         )
         for one in part.results[:MOST_ROWS]
     ]
-    from steelyard.report.stored.certificate import ADVICE  # noqa: PLC0415  # loaded already, with the part
-
-    bad = badge("warning", label="look at it") if name in ADVICE else badge("fail", label="does not hold")
+    bad = (
+        badge("warning", label="look at it")
+        if name in certificate.ADVICE
+        else badge("fail", label="does not hold")
+    )
     holds = badge("pass", label="holds") if part.holds else bad
     command = f"check --{name}" if name in {"reference", "fixtures"} else "certify"
     return join(

@@ -162,7 +162,7 @@ def empty(title: str, advice: Child) -> Markup:
 
 
 def digest(value: str | None) -> Markup | str:
-    """A hash: its beginning, and all of it for who points at it or copies it."""
+    """The beginning of a hash; all of it shows under the pointer and is copied."""
     if not value:
         return "\N{EN DASH}"
     return tag(

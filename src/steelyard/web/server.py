@@ -75,11 +75,11 @@ class _Server:
             return _plain("This server does not answer to that name.", 421)
         if request.method not in ("GET", "HEAD", "POST"):
             return _plain("This server reads, and takes forms.", 405)
-        # Style and scripts are the same for everyone, and the answer to who has no token may need them.
+        # Style and scripts are the same for everyone, and the page that asks for a token needs them.
         return None if request.path.startswith("/static/") else self._without_token(request)
 
     def _without_token(self, request: web.Request) -> Response | None:
-        """Nothing for who has the token; a token in the address becomes a cookie, and leaves the address."""
+        """Nothing for a request with the token; a token in the address becomes a cookie, and leaves the address."""
         if given := request.query.get("token"):
             if not self._access.is_token(given):
                 return _plain(

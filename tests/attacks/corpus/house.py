@@ -35,7 +35,7 @@ SECRET = "sk-of-the-operator-77ab"  # noqa: S105  # a canary: in the environment
 
 @dataclass(frozen=True)
 class House:
-    """Where trials happen: contracts are written and grounds laid once, for whoever comes first."""
+    """Where trials happen: contracts are written and environments prepared once, at their first use."""
 
     root: Path
     sandbox: Kind = "bubblewrap"

@@ -66,7 +66,7 @@ def test_a_record_out_of_order_is_wrong(records: list[tuple[str, list[str]]]) ->
     assert heard(records)[1]
 
 
-def test_who_speaks_for_the_runner_when_the_tree_may_run_is_accused_and_not_heard() -> None:
+def test_a_record_in_the_runners_name_while_the_tree_may_run_is_tampering_and_ignored() -> None:
     story, _ = heard([READY, ("own", ["shop"])])
     assert story.to_dict()["tampering"] == ["the code under test sent a record in the runner's name: own"]
     assert not story.notes["own"]

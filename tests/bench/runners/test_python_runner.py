@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from small_sandbox import planted
 
 from python_bench import PythonBench, is_a_pass, outcomes
 
@@ -412,6 +413,20 @@ def test_a_file_that_cannot_be_imported_is_an_error_and_a_problem(python_bench: 
     }
 
 
+@pytest.mark.parametrize(
+    ("command", "only"),
+    [
+        ("python3 -m pytest -q", "test_x.py::Case::test_two"),
+        ("python3 -m unittest -q", "test_x.Case.test_two"),
+    ],
+)
+def test_a_suite_can_be_limited_to_some_tests(python_bench: PythonBench, command: str, only: str) -> None:
+    text = "import unittest\nclass Case(unittest.TestCase):\n"
+    methods = "".join(f"    def test_{name}(self): pass\n" for name in ("one", "two", "three"))
+    reported = python_bench({"test_x.py": text + methods}, command, only=(only,)).reported
+    assert ([one.id for one in reported.results], is_a_pass(reported)) == ([only], True)
+
+
 def test_no_test_is_no_pass(python_bench: PythonBench) -> None:
     reported = python_bench({"test_x.py": ""}).reported
     assert not is_a_pass(reported)
@@ -433,6 +448,17 @@ def test_a_contract_without_pytest_gets_a_message_where_to_install_it(python_ben
     )
     script = python_bench({}, "pytest -q")
     assert "pytest" in script.finished.not_started
+
+
+def test_a_pytest_that_does_not_know_this_python_is_named_with_its_error(python_bench: PythonBench) -> None:
+    (packages,) = python_bench.home.glob(".local/lib/*/site-packages")
+    installed = str(packages.relative_to(python_bench.home) / "pytest.py")
+    python_bench.home = planted(python_bench.folder.parent / "old", {installed: "import ast\nast.gone\n"})
+    finished = python_bench({"test_x.py": "def test_x(): pass\n"}).finished
+    assert finished.not_started == (
+        "`python3` in the bench: pytest cannot be imported: AttributeError: module 'ast' has no attribute 'gone'"
+    )
+    assert b"in <module>" in finished.stderr.head
 
 
 def test_the_script_is_run_by_the_interpreter_that_it_names(python_bench: PythonBench) -> None:

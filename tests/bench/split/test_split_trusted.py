@@ -92,7 +92,7 @@ def test_a_record_that_forgets_an_argument_is_refused() -> None:
 
 @dataclass
 class FakeGround:
-    """As much of a ground as a trusted run is asked for."""
+    """As much of an environment as a trusted run needs."""
 
     cache: Cache
     contract: Any = None

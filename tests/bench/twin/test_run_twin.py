@@ -298,6 +298,19 @@ def test_a_suite_in_which_few_tests_decide_is_run_more_often(
     assert (made.decisive, len(bench.runs), made.chance) == (2, runs, chance)
 
 
+def test_only_the_deciding_tests_are_run_again() -> None:
+    bench, further = Bench(), {frozenset([f"{FILE}::test_b"]): Bench()}
+    oracle = oracle_of(bench, already=["test_a", "test_maybe", "test_none"], max_chance=0.125)
+    made = controlled(replace(oracle, further=lambda ids: further[frozenset(ids)])).controls
+    assert (len(bench.runs), [len(one.runs) for one in further.values()], made.chance) == (2, [2], 0.125)
+
+
+def test_work_that_forges_only_where_the_deciding_tests_are_run_again_does_not_pass() -> None:
+    oracle = oracle_of(Bench(), on_a_tree_that(honest), already=["test_a"], max_chance=0.001)
+    made = controlled(replace(oracle, further=lambda _: Bench(forging)))
+    assert "test_b" in failed(made)
+
+
 def test_where_the_snapshot_never_ends_one_test_is_taken_to_decide() -> None:
     bench = Bench()
     made = controlled(replace(oracle_of(bench, max_chance=0.125), baseline=None)).controls

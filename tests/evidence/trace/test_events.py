@@ -373,7 +373,7 @@ def test_a_subscriber_that_fails_is_recorded_and_gets_no_further_event(tmp_path:
     assert verify_chain(path, log.head, 3) is None
 
 
-def test_who_unsubscribed_gets_no_further_event(tmp_path: Path) -> None:
+def test_a_removed_subscriber_gets_no_further_event(tmp_path: Path) -> None:
     seen: list[int] = []
     with EventLog(tmp_path / "events.jsonl") as log:
         unsubscribe = log.subscribe(lambda event: seen.append(event.seq))

@@ -1,4 +1,4 @@
-"""`trace` and `efficiency`: what the events of a run tell, and what nobody can tell from them."""
+"""`trace` and `efficiency`: what the events of a run show, and what they cannot show."""
 
 from __future__ import annotations
 

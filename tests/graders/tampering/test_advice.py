@@ -11,8 +11,9 @@ from changes import edited
 
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.graders.base import Case, Grader
-from steelyard.graders.tampering.advice import advice
+from steelyard.graders.tampering.advice import advice, is_maybe_test
 from steelyard.graders.tampering.assertions_not_weakened import AssertionsNotWeakened
+from steelyard.graders.tampering.changed_tests import TEST_GLOBSET
 from steelyard.graders.tampering.no_new_skips import NoNewSkips
 
 TEST = "def test_a():\n    assert f() == 1\n\n\ndef test_b():\n    assert f() == 2\n"
@@ -77,3 +78,8 @@ def test_the_findings_are_never_endless(tmp_path: Path) -> None:
     many = {f"tests/test_{number}.py": TEST for number in range(120)}
     made = replace(edited(tmp_path, many, {}), baseline={path: file(TEST) for path in many})
     assert len(advice(made, ())) <= 160
+
+
+@pytest.mark.parametrize("pattern", TEST_GLOBSET)
+def test_what_a_pattern_of_tests_matches_is_never_passed_over(pattern: str) -> None:
+    assert is_maybe_test(pattern.replace("*", ""))

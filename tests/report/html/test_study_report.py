@@ -11,7 +11,8 @@ import pytest
 from made_records import made_lines
 
 from authoring import Steelyard
-from steelyard.report.html.study_report import _number, study_html
+from steelyard.report.html.study.cells import number_cell
+from steelyard.report.html.study_report import study_html
 from steelyard.report.html.svg import Scale, ticks
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.read_results import of_lines
@@ -33,9 +34,9 @@ def test_the_sections_follow_the_answer_and_the_disclosures(summary: StudySummar
     assert titles[-2:] == ["Protocol", "Records"]
 
 
-def test_there_are_eight_plots_each_with_a_name_for_readers_who_do_not_see_it(summary: StudySummary) -> None:
+def test_there_are_nine_plots_each_with_a_name_for_readers_who_do_not_see_it(summary: StudySummary) -> None:
     plots = re.findall(r'<svg [^>]*role="img" aria-label="([^"]+)"', study_html(summary))
-    assert len(plots) == len(set(plots)) == 8
+    assert len(plots) == len(set(plots)) == 9
 
 
 def test_every_agent_has_its_rate_with_interval_and_denominators(summary: StudySummary) -> None:
@@ -75,7 +76,7 @@ def test_one_run_makes_a_report() -> None:
 
 
 def test_an_interval_without_a_limit_is_said_in_words() -> None:
-    shown = _number(Estimate(1.5, 0.5, math.inf, "Fieller", 3), "${:.2f}")
+    shown = number_cell(Estimate(1.5, 0.5, math.inf, "Fieller", 3), "${:.2f}")
     assert "$1.50" in shown
     assert "[$0.50, no limit]" in shown
     assert "inf" not in shown

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from steelyard.report.study_summary import ResultSet, StudySummary, summarise_study
+from steelyard.report.study_summary.model import StudySummary
+from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.run_context import RunContext
+from steelyard.report.study_summary.summarise import summarise_study
 
 
 def line(verdict: str, agent: str = "x", contract: str = "a", **more: Any) -> dict[str, Any]:

@@ -8,10 +8,10 @@ import pytest
 from study_lines import context, line, results
 
 from steelyard.errors import OperatorFault
-from steelyard.report.study_summary import summarise_study
 from steelyard.report.study_summary.counterfactual import Counterfactual, Rescoring, rescore
 from steelyard.report.study_summary.render.tables import sections
 from steelyard.report.study_summary.run_context import RunContext
+from steelyard.report.study_summary.summarise import summarise_study
 
 
 def rescored(

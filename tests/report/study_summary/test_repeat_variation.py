@@ -13,7 +13,7 @@ from study_lines import context, line, summary
 
 from steelyard.report.html.study_report import study_html
 from steelyard.report.stored.certificate import make_part, save_certificate
-from steelyard.report.study_summary import StudySummary
+from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.render.variation import variation_lines, variation_rows
 from steelyard.report.study_summary.repeat_variation import pairs_of
 from steelyard.study.self_test import SelfTestResult, SelfTestStatus

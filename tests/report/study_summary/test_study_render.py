@@ -12,13 +12,14 @@ from rich.console import Console
 from study_lines import line as one_line
 
 from steelyard.report.html.study_report import study_html
-from steelyard.report.study_summary import ResultSet, summarise_study
 from steelyard.report.study_summary.model import StudySummary
+from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.render.bars import MARKS, PLAIN_MARKS, draw_interval
 from steelyard.report.study_summary.render.markdown import study_markdown
 from steelyard.report.study_summary.render.terminal import print_study
 from steelyard.report.study_summary.render.words import dollars, percent, rate
 from steelyard.report.study_summary.run_context import RunContext
+from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.stats.estimate import Estimate, unknown
 
 NAMES = ("short", "an-agent-with-a-name-that-is-longer-than-any-column", "noop")

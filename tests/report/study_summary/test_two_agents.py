@@ -11,10 +11,10 @@ from study_lines import context, line, results, study
 
 from steelyard.errors import OperatorFault
 from steelyard.plan.study_plan import PlannedAgent, PlannedContract, StudyPlan
-from steelyard.report.study_summary import summarise_study
 from steelyard.report.study_summary.read_results import ResultSet, plan_of
 from steelyard.report.study_summary.render.comparison import equivalence_words, which_decides
 from steelyard.report.study_summary.run_context import RunContext
+from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.report.study_summary.two_agents import compare_named, compare_sets, equivalent_within, gate_of
 from steelyard.stats.design.sequential import LookRule
 from steelyard.study.protocol.folder import StudyFolder

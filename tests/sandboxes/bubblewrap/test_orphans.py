@@ -102,7 +102,7 @@ def test_a_killed_controllers_launcher_ends_however_many_children_it_inherits(
 
 
 def test_a_start_whose_launcher_is_killed_meanwhile_fails_or_works_at_once(start: Start) -> None:
-    """Nobody is left to end what waits; its starter does."""
+    """No launcher is left to end the process that waits; its starter ends it."""
     draw = random.Random(SEED)
     for _ in range(10):
         start().close()

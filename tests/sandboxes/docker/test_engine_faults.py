@@ -111,7 +111,7 @@ def test_an_engine_that_dies_under_a_check(operator: Operator) -> None:
 
 @pytest.mark.parametrize("left_bytes", [0, 4 << 20], ids=["of the engine", "of a command"])
 def test_an_engine_without_room_for_an_image(operator: Operator, left_bytes: int) -> None:
-    """A Dockerfile that would build elsewhere is not the contract's fault, whoever meets the end of the disk."""
+    """A Dockerfile that would build elsewhere is not the contract's fault, whether the engine or the build runs out of disk."""
     files = {
         "image/Dockerfile": f"FROM {operator.image}\nRUN dd if=/dev/zero of=/large bs=1M count={9 + left_bytes}\n"
     }

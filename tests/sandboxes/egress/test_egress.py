@@ -1,4 +1,4 @@
-"""Named doors: what a sandbox without a network reaches all the same, and nothing else."""
+"""Allowed hosts: a sandbox without a network reaches them, and nothing else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MB = 1 << 20
 
 
 class House:
-    """A sandbox with doors, and what was told of them."""
+    """A sandbox with allowed hosts, and the connections that were reported."""
 
     def __init__(self, start: Start, *ports: int, more: tuple[AllowedHost, ...] = ()) -> None:
         self.told: list[Connection] = []
@@ -94,7 +94,7 @@ print(count, seen.hexdigest())
 
 
 def test_tls_through_a_low_port(start: Start, tmp_path: Path) -> None:
-    """A port below 1024 is a door like any other, though nobody in the sandbox is root; the name is the one in the certificate."""
+    """A port below 1024 can be allowed, though no process in the sandbox is root; the name is the one in the certificate."""
     made = subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={HOST}",
          "-addext", f"subjectAltName=DNS:{HOST}", "-keyout", tmp_path / "key", "-out", tmp_path / "cert"],
@@ -202,7 +202,7 @@ input()
 def test_listeners_close_when_processes_are_killed_and_open_for_the_next_command(
     start: Start, echoing: int
 ) -> None:
-    """Between two steps nothing goes through, neither from before nor new; what comes then finds the door again."""
+    """Between two steps no connection passes, old or new; a later one reaches the host again."""
     house = House(start, echoing)
     talk = f"""
 import socket
@@ -229,7 +229,7 @@ _AWAIT = "until [ -e there ]; do sleep 0.05; done"
 
 
 def test_a_process_in_the_background_talks_between_commands(start: Start) -> None:
-    """Nobody runs a command then, and the door is served all the same."""
+    """No command runs then, and the host is still reachable."""
     heard = threading.Event()
 
     def talk(sock: object) -> None:
@@ -263,7 +263,7 @@ with socket.create_connection(("{HOST}", {echoing})) as made:
 
 
 def test_a_controller_that_is_killed_takes_its_streams_along(tmp_path: Path) -> None:
-    """What is behind the door sees the end, and no process of the sandbox lives on."""
+    """The host sees the end of the connection, and no process of the sandbox remains."""
     came, gone = threading.Event(), threading.Event()
 
     def talk(sock: object) -> None:
@@ -274,7 +274,7 @@ def test_a_controller_that_is_killed_takes_its_streams_along(tmp_path: Path) -> 
     with serving(talk) as port:
         program = f"""
 from pathlib import Path
-from steelyard.sandboxes import backend
+from steelyard.sandboxes.catalogue import backend
 from steelyard.sandboxes.base import SandboxSpec, Command, AllowedHost
 Path({str(tmp_path / "tree")!r}).mkdir()
 box = SandboxSpec(layers=(Path({str(tmp_path / "tree")!r}),), allowed_hosts=(AllowedHost("{HOST}", {port}),))

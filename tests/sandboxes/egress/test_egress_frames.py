@@ -1,4 +1,4 @@
-"""The controller's side of doors against a scripted init: what it makes of frames that no honest init sends."""
+"""The controller's egress proxy against a scripted init: what it does with frames that no honest init sends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOST = "host.internal"
 
 @dataclass
 class Desk:
-    """An init that says what a test makes it say, and the doors that hear it."""
+    """An init that sends what a test asks for, and the proxy that reads it."""
 
     port: int
     told: list[Connection] = field(default_factory=list)
@@ -108,7 +108,7 @@ def too_many(desk: Desk) -> None:
 
 @pytest.mark.parametrize("lie", [twice, nowhere, malformed, too_much, too_many])
 def test_an_init_out_of_step_is_left_and_nothing_grows(lie: Callable[[Desk], None]) -> None:
-    """A stream that there is already, a door that is none, more bytes or streams than were agreed."""
+    """A stream that exists already, a host that is not allowed, more bytes or streams than were agreed."""
     with serving(silence) as port:
         desk = Desk(port)
         lie(desk)

@@ -1,4 +1,4 @@
-"""Whether somebody is behind a door, as this machine sees it."""
+"""Whether an allowed host answers, as this machine sees it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steelyard.sandboxes.egress.reachability import unreachable
 HOST = "host.internal"
 
 
-def test_only_who_is_away_is_named_with_the_reason() -> None:
+def test_only_hosts_that_do_not_answer_are_named_with_the_reason() -> None:
     away = AllowedHost(HOST, unused_port())
     unknown = AllowedHost("nobody.invalid", 443)
     with serving(echo) as port:
@@ -30,7 +30,7 @@ def test_a_name_that_leads_to_this_machine_is_not_there() -> None:
     assert "which only host.internal may" in why
 
 
-def test_who_answered_just_now_is_not_asked_again_and_who_did_not_is() -> None:
+def test_a_host_that_answered_is_not_asked_again_and_one_that_did_not_is() -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         allowed_host = AllowedHost(HOST, server.getsockname()[1])

@@ -235,7 +235,7 @@ def test_a_fake_command_replies() -> None:
 
 
 def test_many_writers_lose_nothing(start: Start) -> None:
-    """The pieces of one writer stay whole and in order, whoever sends them."""
+    """The pieces of one writer stay whole and in order, from any thread."""
     feed = Feed()
 
     def write(name: bytes) -> None:

@@ -47,6 +47,13 @@ def test_power_is_that_of_statsmodels_at_the_same_effect_size() -> None:
     assert power(DESIGN) == pytest.approx(TTestPower().power(size, DESIGN.contracts, 0.05), abs=1e-9)
 
 
+@pytest.mark.parametrize("wanted", [0.8, 0.9])
+def test_the_contracts_needed_are_those_that_statsmodels_solves_for(wanted: float) -> None:
+    size = DESIGN.effect / math.sqrt(difference_variance(DESIGN))
+    expected = TTestPower().solve_power(size, None, 0.05, wanted)
+    assert contracts_needed(DESIGN, wanted) == math.ceil(expected)
+
+
 @pytest.mark.parametrize("icc", [0.0, 0.2, 0.6])
 @pytest.mark.parametrize("pairing", [0.0, 0.8])
 def test_formula_and_simulation_agree(icc: float, pairing: float) -> None:
@@ -116,6 +123,17 @@ def test_a_design_that_cannot_be_is_refused_in_words(keys: dict[str, float]) -> 
 def test_the_correlation_is_the_published_one() -> None:
     found = icc_of_values(RATINGS)
     assert (round(found.value, 2), round(found.low, 2), round(found.high, 2)) == (0.17, -0.13, 0.72)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_correlation_and_its_interval_follow_from_scipys_analysis_of_variance(seed: int) -> None:
+    """Shrout and Fleiss (1979): (F - 1) / (F + k - 1), and the same of F by and times its quantiles."""
+    groups = np.random.default_rng(seed).normal(np.arange(8)[:, None] / 4, 1, (8, 5))
+    ratio = stats.f_oneway(*groups).statistic
+    low, high = ratio / stats.f.ppf(0.975, 7, 32), ratio * stats.f.ppf(0.975, 32, 7)
+    found = icc_of_values(list(groups))
+    for value, f in ((found.value, ratio), (found.low, low), (found.high, high)):
+        assert value == pytest.approx((f - 1) / (f + 4), abs=1e-9)
 
 
 def test_the_correlation_of_outcomes_is_that_of_their_values() -> None:

@@ -40,44 +40,44 @@ def test_a_run_that_never_fits_is_withheld() -> None:
 
 
 def test_what_a_run_did_not_spend_is_released() -> None:
-    doors = gate(total_usd=1.5)
-    assert doors.enter(trial(1), go) == ""
-    doors.leave(trial(1), 0.25)
-    assert (doors.enter(trial(2), go), doors.spent_usd) == ("", 0.25)
+    gated = gate(total_usd=1.5)
+    assert gated.enter(trial(1), go) == ""
+    gated.leave(trial(1), 0.25)
+    assert (gated.enter(trial(2), go), gated.spent_usd) == ("", 0.25)
 
 
 def test_a_run_of_unknown_cost_is_charged_its_cap() -> None:
-    doors = gate(total_usd=1.5)
-    doors.enter(trial(1), go)
-    doors.leave(trial(1), None)
-    assert (doors.spent_usd, doors.enter(trial(2), go).startswith("B_total")) == (1.0, True)
+    gated = gate(total_usd=1.5)
+    gated.enter(trial(1), go)
+    gated.leave(trial(1), None)
+    assert (gated.spent_usd, gated.enter(trial(2), go).startswith("B_total")) == (1.0, True)
 
 
 def test_the_envelope_of_one_contract_leaves_others_alone() -> None:
-    doors = gate(task_usd=1.0)
-    doors.enter(trial(1, "a"), go)
-    doors.leave(trial(1, "a"), None)
-    assert doors.enter(trial(2, "a"), go).startswith("B_task")
-    assert doors.enter(trial(3, "b"), go) == ""
+    gated = gate(task_usd=1.0)
+    gated.enter(trial(1, "a"), go)
+    gated.leave(trial(1, "a"), None)
+    assert gated.enter(trial(2, "a"), go).startswith("B_task")
+    assert gated.enter(trial(3, "b"), go) == ""
 
 
 def test_a_run_waits_for_what_others_may_not_need() -> None:
-    doors = gate(total_usd=1.0)
-    doors.enter(trial(1), go)
+    gated = gate(total_usd=1.0)
+    gated.enter(trial(1), go)
     entered: list[str] = []
-    thread = threading.Thread(target=lambda: entered.append(doors.enter(trial(2), go)))
+    thread = threading.Thread(target=lambda: entered.append(gated.enter(trial(2), go)))
     thread.start()
-    doors.leave(trial(1), 0.0)
+    gated.leave(trial(1), 0.0)
     thread.join()
     assert entered == [""]
 
 
 def test_a_waiting_run_ends_with_its_study() -> None:
-    doors = gate(total_usd=1.0)
-    doors.enter(trial(1), go)
+    gated = gate(total_usd=1.0)
+    gated.enter(trial(1), go)
     stop = threading.Event()
     entered: list[str] = []
-    thread = threading.Thread(target=lambda: entered.append(doors.enter(trial(2), stop.is_set)))
+    thread = threading.Thread(target=lambda: entered.append(gated.enter(trial(2), stop.is_set)))
     thread.start()
     stop.set()
     thread.join()
@@ -90,7 +90,7 @@ def test_parallel_runs_never_overshoot(seed: int) -> None:
     limit, caps = 10.0, [draw.uniform(0.1, 3.0) for _ in range(60)]
     costs = [draw.uniform(0.0, cap) for cap in caps]
     cap_of: Callable[[Trial], float] = lambda one: caps[int(one.id[1:])]  # noqa: E731  # one line
-    doors = EnvelopeGate(Envelopes(total_usd=limit), cap_of)
+    gated = EnvelopeGate(Envelopes(total_usd=limit), cap_of)
     over: list[float] = []
     numbers = iter(range(len(caps)))
     lock = threading.Lock()
@@ -101,9 +101,9 @@ def test_parallel_runs_never_overshoot(seed: int) -> None:
                 number = next(numbers, None)
             if number is None:
                 return
-            if not doors.enter(trial(number), go):
-                over.append(doors.spent_usd + doors.reserved_usd)
-                doors.leave(trial(number), costs[number])
+            if not gated.enter(trial(number), go):
+                over.append(gated.spent_usd + gated.reserved_usd)
+                gated.leave(trial(number), costs[number])
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for one in threads:
@@ -111,7 +111,7 @@ def test_parallel_runs_never_overshoot(seed: int) -> None:
     for one in threads:
         one.join()
     assert max(over) <= limit
-    assert (doors.spent_usd <= limit, doors.reserved_usd) == (True, 0.0)
+    assert (gated.spent_usd <= limit, gated.reserved_usd) == (True, 0.0)
 
 
 def test_amounts_are_rounded_up() -> None:

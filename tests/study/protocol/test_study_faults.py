@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,52 @@ def test_a_clock_that_goes_back_repeats_nothing(fake_study: FakeStudy, contract:
         os.utime(path, (4_000_000_000, 4_000_000_000))
     assert small.run().how == "complete"
     assert (len(before), len(folders(fake_study.out))) == (EACH, 2 * EACH)
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _in_the_way(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    path.write_bytes(b"in the way") if path.suffix == "" else path.mkdir()
+
+
+def _empty(run: Path) -> None:
+    shutil.rmtree(run)
+    run.mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "manifest.json is cut": lambda run: _cut(run / "manifest.json"),
+    "manifest.json is another type": lambda run: (run / "manifest.json").write_bytes(b'["trial"]'),
+    "manifest.json is gone": lambda run: (run / "manifest.json").unlink(),
+    "seal.json is cut": lambda run: _cut(run / "seal.json"),
+    "seal.json is another type": lambda run: (run / "seal.json").write_bytes(b"[]"),
+    "seal.json is a folder": lambda run: _in_the_way(run / "seal.json"),
+    "events.jsonl is cut": lambda run: _cut(run / "events.jsonl"),
+    "events.jsonl is gone": lambda run: (run / "events.jsonl").unlink(),
+    "a grading is no text": lambda run: (run / "gradings/0001.json").write_bytes(b"\xff\xfe\x00"),
+    "gradings is a file": lambda run: _in_the_way(run / "gradings"),
+    "the folder is empty": _empty,
+    "the folder is a file": _in_the_way,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_corrupt_run_folder_costs_its_own_run_and_stops_nothing(
+    fake_study: FakeStudy, contract: MakeContract, damage: str
+) -> None:
+    small = SmallStudy.of(fake_study, [contract("one"), contract("two")])
+    small.run()
+    lost, kept = folders(fake_study.out)[0], folders(fake_study.out)[1:]
+    DAMAGES[damage](lost)
+    assert small.run().how == "complete"
+    after = [path for path in folders(fake_study.out) if path != lost]
+    assert (set(kept) < set(after), len(after)) == (True, 2 * EACH)
+    again = [path.name for path in after]
+    assert small.run().how == "complete"
+    assert [path.name for path in folders(fake_study.out) if path != lost] == again
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")

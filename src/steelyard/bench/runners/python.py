@@ -268,6 +268,7 @@ def _config(suite: Suite, command: PythonCommand) -> dict[str, Any]:
         "arguments": command.arguments,
         "isolation": suite.isolation,
         "only": None,
+        "among": sorted(suite.only),
         "cwd": suite.cwd,
         "cwd_on_path": command.cwd_on_path,
         "pythonpath": _path(suite, command),

@@ -53,6 +53,7 @@ class RandomisedNames:
             command=_replaced(suite.command, self.words),
             argv=tuple(_replaced(word, self.words) for word in suite.argv),
             declared=tuple(_replaced(name, self.words) for name in suite.declared),
+            only=tuple(_replaced(name, self.words) for name in suite.only),
         )
 
     def undone(self, ran: Ran) -> Ran:

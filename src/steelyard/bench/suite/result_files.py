@@ -5,7 +5,7 @@
     example.com/shop/cart::TestAdd      cart/cart_test.go, if the oracle has it (go_packages.py)
     shop/acceptance::adds               tests/acceptance.rs, the same (cargo_targets.py)
 
-Who writes a report could leave the file out, and with it every control of that test.
+A forged report could leave the file out, and with it every control of that test.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ The tree is the snapshot, setup, the change without its tests, and the hidden fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.outcome import OracleKind
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import Ran, Runner
 from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.runners.command_line import last_words
 from steelyard.bench.runners.node_command import through_npm
@@ -55,7 +55,7 @@ NO_RESULT_FILES = ResultFiles()
 
 
 class InSandbox(Protocol):
-    """Lay these pieces on a fresh ground, use the sandbox, stop it; again if the machine lost it."""
+    """Write these files into a fresh sandbox, use it, stop it; again if the machine lost it."""
 
     def __call__(
         self, overlays: tuple[FileOverlay, ...], use: Callable[[Sandbox], Ran]
@@ -87,12 +87,16 @@ class OracleBench:
     places: ResultFiles = NO_RESULT_FILES  # of the oracle's files
     needs_all: bool = True  # nothing is earned by some of the tests
 
+    @property
+    def runner(self) -> Runner:
+        return runner_for(self.suite, self.spec.runner)
+
     def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, ExitStats]:
         """The suite in a fresh sandbox; `instead` holds other contents for some of the oracle's files.
 
         Nothing but those contents differs between two runs.
         """
-        runner = runner_for(self.suite, self.spec.runner)
+        runner = self.runner
         suite = self.names.suite(self.suite)
         with self.environment.cache.temporary() as scratch:
             oracle = self.names.overlays(_with(instead or {}, (*self.again, *self.hidden), scratch))
@@ -105,6 +109,10 @@ class OracleBench:
     def on(self, change: tuple[FileOverlay, ...]) -> OracleBench:
         """The same suite on another change."""
         return oracle_bench(self.environment, self.spec, change, self.hidden, self.in_sandbox)
+
+    def limited(self, ids: Collection[str]) -> OracleBench:
+        """The same suite, of which only these tests are run."""
+        return replace(self, suite=replace(self.suite, only=tuple(sorted(ids))))
 
     def source(self, path: str) -> bytes | None:
         """The text of a file that every run lays down, if it is of a reasonable size."""
@@ -195,7 +203,7 @@ def _with_twin(bench: OracleBench) -> Executed:
 
 def _tells_an_exit_code_only(bench: OracleBench) -> bool:
     """One result for all tests: where some of them are changed it says nothing."""
-    return runner_for(bench.suite, bench.spec.runner).NAME == "exit_code"
+    return bench.runner.NAME == "exit_code"
 
 
 def _oracle(bench: OracleBench, trusted: TrustedTree) -> Oracle:
@@ -212,7 +220,14 @@ def _oracle(bench: OracleBench, trusted: TrustedTree) -> Oracle:
         max_chance=contract.spec.oracle.max_chance,
         has_reference=contract.reference is not None,
         needs_all=bench.needs_all,
+        further=lambda ids: _further(bench, trusted, ids),
     )
+
+
+def _further(bench: OracleBench, trusted: TrustedTree, ids: Collection[str]) -> OracleBench:
+    """What is run again for the sake of chance: the deciding tests alone, where they pass alone with the reference."""
+    can_select = bench.suite.isolation == "suite" and bench.runner.NAME in {"pytest", "unittest"}
+    return bench.limited(ids) if can_select and trusted.passes_alone(ids) else bench
 
 
 def _expected(

@@ -39,6 +39,7 @@ class Suite:
     report: str = ""
     isolation: Literal["suite", "process"] = "suite"
     declared: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()  # ids of the tests that are run; () for all. Only the Python runners obey it
     changed: frozenset[str] = frozenset()  # paths of the change, without its tests
     theirs: frozenset[str] = frozenset()  # words of argv that lead to a file of the change
     settings: Mapping[str, str] = field(

@@ -1,4 +1,4 @@
-"""A ground -> what is around a change on its bench: installed names, import roots, the data of its tests."""
+"""An environment -> what is around a change on its bench: installed names, import roots, the data of its tests."""
 
 from __future__ import annotations
 

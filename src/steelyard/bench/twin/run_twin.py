@@ -16,7 +16,8 @@ itself counts when it fails with the reference whenever it is tried, and without
 
 Tests that do not pass on the bare snapshot *decide*: work that does nothing cannot pass them. Work that only guesses which
 of them are changed is right with a chance of one in two for each, unless it can read the test beforehand. Where few tests
-decide, the suite is run again with other draws until the chance of guessing is small enough. Where a part of the tests earns
+decide, they are run again with other draws until the chance of guessing is small enough: alone where they pass alone with
+the reference, else with the whole suite. Where a part of the tests earns
 something and some have failed, that is the chance of each single test.
 """
 
@@ -75,6 +76,9 @@ class Oracle:
     max_chance: float = 1.0
     has_reference: bool = False
     needs_all: bool = True  # nothing is earned by some of the tests
+    further: Callable[[Collection[str]], Repeatable] | None = (
+        None  # what runs these tests again, and may leave out others
+    )
 
     def draw(self) -> Twins:
         twins = twins_of(self.bench, self.paths, Draw.new(self.facts.grain))
@@ -100,7 +104,8 @@ def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
     rounds, guesses = 1, _guesses(oracle, deciding, real)
     if not forged and deciding.hidden:
         more = _further_runs(guesses, oracle.max_chance)
-        real = _failed(real, _not_again(oracle, real, deciding.ids, more), NOT_AGAIN)
+        again = replace(oracle, bench=oracle.further(deciding.ids)) if more and oracle.further else oracle
+        real = _failed(real, _not_again(again, real, deciding.ids, more), NOT_AGAIN)
         rounds += more
     counted &= {one.id for one in real.passed}
     problem = halves.problem or _unheard(oracle, real, sure, outcomes)

@@ -50,6 +50,8 @@ class TrustedBench(Repeatable, Protocol):
     @property
     def hidden(self) -> tuple[FileOverlay, ...]: ...
 
+    def limited(self, ids: Collection[str]) -> Repeatable: ...
+
 
 On = Callable[[tuple[FileOverlay, ...]], TrustedBench]
 
@@ -156,6 +158,24 @@ class TrustedTree:
         except _NotKeptError:
             return once[0]
         return Facts.from_json(orjson.loads((kept / "facts.json").read_bytes()))
+
+    def passes_alone(self, ids: Collection[str]) -> bool:
+        """Whether all of these tests pass with the reference where no other test is run."""
+
+        def build(folder: Path) -> None:
+            with self._reference() as patch:
+                reported, bad_end = _twice(self.on(patch or ()).limited(ids))
+            if bad_end:
+                raise _NotKeptError
+            does_pass = patch is not None and {one.id for one in reported.passed} >= {*ids}
+            (folder / "alone.json").write_bytes(orjson.dumps(does_pass))
+
+        key = hashlib.sha256(orjson.dumps([self._key, sorted(ids)])).hexdigest()
+        try:
+            kept = self.environment.cache.build("alone", key, build)
+        except _NotKeptError:
+            return False
+        return orjson.loads((kept / "alone.json").read_bytes()) is True
 
     @contextmanager
     def _reference(self) -> Iterator[tuple[FileOverlay, ...] | None]:

@@ -1,4 +1,4 @@
-"""The agent's work and a verifier with a system of its own -> a ground of that system with the artifacts to lay on it.
+"""The agent's work and a verifier with a system of its own -> an environment of that system, and the artifacts to write into it.
 
     agent's image + change    a container in which nothing is ever run: artifacts are read out of it, as a tar
     the importer              files, folders, and links that stay among the artifacts; so many, and so large

@@ -37,7 +37,7 @@ RUBRIC = Path(__file__).parents[2] / "rubric.py"
 READ_S = 20.0
 OWN_PATH = "/usr/bin:/bin"
 REWARD_TXT = "reward.txt"
-# What the script could not write over, it did not write: a link, a folder or a device in the place of a file, or a file without the
+# What the script could not write over, it did not write: a link, a folder or a device instead of a file, or a file without the
 # right to write it. An image may lack `head`; then the reader's own bound is the only one.
 _READ = (
     'kill -KILL -1 2>/dev/null; [ -e "$1" ] || [ -L "$1" ] || exit 3; [ -f "$1" ] && [ ! -L "$1" ] || exit 4; '

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from steelyard.cli.authoring import self_test
+from steelyard.cli.console import output
 from steelyard.cli.options.task_options import add_task_options, task_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
@@ -28,8 +30,10 @@ from steelyard.graders.catalogue import installed_catalogue
 from steelyard.graders.checks.verifier import Verifier
 from steelyard.importers.direct import as_typed, contract_at, find_folders
 from steelyard.report.explanation.grader_rows import GraderRow, grader_rows
+from steelyard.report.lines import rows as table_rows
 from steelyard.report.plain import one_line, problem_lines
 from steelyard.sandbox_paths import WORKSPACE
+from steelyard.sandboxes import toolchains
 
 if TYPE_CHECKING:
     from steelyard.study.self_test import SelfTestResult
@@ -177,9 +181,9 @@ def run(args: argparse.Namespace) -> int:
     code, tried, catalogue = 0, 0, installed_catalogue()
     for checked in _with_duplicate_ids(each_contract(args, catalogue)):
         if (args.fixtures or args.reference) and not checked.faults and not checked.lacking:
-            checked = _rehearsed(checked, catalogue, args)  # noqa: PLW2901  # the same contract, looked at further
+            checked = _self_tested(checked, catalogue, args)  # noqa: PLW2901  # the same contract, looked at further
         code, tried = max(code, checked.exit_code), tried + len(checked.tried)
-        _tell(checked, as_json=args.json)
+        _print_checked(checked, as_json=args.json)
         if args.graders and not args.json and checked.graders:
             _print_graders(checked)
     if (args.fixtures or args.reference) and not tried and not code:
@@ -187,40 +191,33 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _tell(checked: Checked, *, as_json: bool) -> None:
+def _print_checked(checked: Checked, *, as_json: bool) -> None:
     text = json.dumps(checked.to_json()) if as_json else "\n".join(checked.lines())
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()  # a large suite takes a while
     if checked.tried and not as_json:
-        from steelyard.cli.authoring.self_test import print_tried  # noqa: PLC0415  # loaded already, since something was tried
-
-        print_tried(checked.tried)
+        self_test.print_results(checked.tried)
 
 
 def _print_graders(checked: Checked) -> None:
     from rich.text import Text  # noqa: PLC0415  # only for the table
 
-    from steelyard.cli.console.output import console  # noqa: PLC0415  # as above
-    from steelyard.report.lines.rows import Rows  # noqa: PLC0415  # as above
-
-    rows = Rows(
+    rows = table_rows.Rows(
         ("grader", "type", "gate", "role", "weight", "options"), right=frozenset({"weight"}), whole=True
     )
     for one in checked.graders:
         cells = (one.name, one.type, one.under, one.role_text, f"{one.weight:g}", one.options_text)
         rows.rows.append(tuple(Text(one_line(cell)) for cell in cells))
-    console().print(rows)
+    output.console().print(rows)
     named = {key.replace("_", " "): value for key, value in checked.intent.items() if value}
     for key, value in named.items():
         text = value if isinstance(value, str) else ", ".join(value)
         sys.stdout.write(f"  {key}: {one_line(text)}\n")
 
 
-def _rehearsed(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
-    from steelyard.cli.authoring.self_test import self_test  # noqa: PLC0415  # bench and rich: twice the time to import `check`
-
+def _self_tested(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
     folder = contract_at(checked.path, task_options(args))
-    tried, faults = self_test(folder, catalogue, args)
+    tried, faults = self_test.self_test(folder, catalogue, args)
     return checked._replace(tried=tried, faults=[as_typed(one, {folder: checked.path}) for one in faults])
 
 
@@ -306,11 +303,9 @@ def _lacking(contract: Contract) -> Iterator[Problem]:
     wanted = {str(name): version for name, version in contract.spec.environment.toolchains.items()}
     if not wanted:
         return
-    from steelyard.sandboxes.toolchains import KINDS, missing_toolchains  # noqa: PLC0415  # only where one is named
-
     where = str(contract.folder / "contract.yaml")
-    for name, why in missing_toolchains(wanted).items():
-        yield Problem(where, f"environment.toolchains.{name}", why, KINDS[name].fix)
+    for name, why in toolchains.missing_toolchains(wanted).items():
+        yield Problem(where, f"environment.toolchains.{name}", why, toolchains.KINDS[name].fix)
 
 
 def _outputs(contract: Contract) -> Iterator[ExpectedOutput]:

@@ -9,8 +9,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from steelyard.contract.scaffold import Asked, Written, write_contract
 from steelyard.contract.scaffold.languages import LANGUAGES
+from steelyard.contract.scaffold.write_contract import Asked, Written, write_contract
 from steelyard.contract.snapshot.work_tree import uncommitted
 from steelyard.errors import OperatorFault
 from steelyard.sandboxes.toolchains import installed

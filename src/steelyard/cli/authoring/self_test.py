@@ -94,7 +94,7 @@ def _problem(contract: Contract, one: SelfTestResult) -> Problem:
     return Problem(where, field, "\n".join([message, *output]), fix)
 
 
-def print_tried(tried: tuple[SelfTestResult, ...]) -> None:
+def print_results(tried: tuple[SelfTestResult, ...]) -> None:
     console().print(table(tried))
 
 

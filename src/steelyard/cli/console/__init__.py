@@ -11,3 +11,7 @@ RECEIVED: list[str] = []  # names of the signals that ask this command to end
 def terminal_width() -> int:
     """The columns of the terminal that stdout is; 0 where it is none."""
     return get_terminal_size().columns if sys.stdout.isatty() else 0
+
+
+def say(line: str) -> None:
+    print(f"steelyard: {line}", file=sys.stderr)  # noqa: T201  # this is the command line

@@ -135,7 +135,7 @@ def run_trials(
         args.sandbox,
         args.sign,
         judging=judging_by(os.environ, reporter.note, is_off=args.no_judge),
-        observer=_Display(reporter),
+        observer=TrialDisplay(reporter),
         interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
     )
     results: dict[str, dict[str, Any]] = {}
@@ -182,6 +182,7 @@ WORDS: Mapping[Phase, str] = {
     "environment": "preparing",
     "prepare": "starting",
     "agent": "agent",
+    "operator": "waits for an operator",
     "capture": "reading the change",
     "checks": CHECKS,
     "seal": "sealing",
@@ -190,7 +191,7 @@ WORDS: Mapping[Phase, str] = {
 }
 
 
-class _Display(Observer):
+class TrialDisplay(Observer):
     """Shows the trials of a study with a `Reporter`."""
 
     def __init__(self, reporter: Reporter) -> None:
@@ -203,7 +204,10 @@ class _Display(Observer):
 
     def phase(self, trial: Trial, phase: Phase, detail: str = "") -> None:
         word = WORDS[phase]
-        self._reporter.phase(trial.id, f"{word} (step {detail})" if detail else word)
+        if phase == "operator":
+            self._reporter.note(f"{trial.contract.id} x {trial.agent}: {detail}")
+        in_step = f"{word} (step {detail})" if detail and phase != "operator" else word
+        self._reporter.phase(trial.id, in_step)
 
     def retried(self, trial: Trial, retry: Retry) -> None:
         self._reporter.phase(trial.id, f"attempt {retry.attempt} in {retry.wait_s:.0f} s: {retry.why}")
@@ -212,4 +216,5 @@ class _Display(Observer):
         if trial.id in self._waited:
             return  # each sandbox of a trial may have to wait, and one line is enough
         self._waited.add(trial.id)
-        self._reporter.note(f"{trial.contract.id} x {trial.agent}: {why}")
+        name = _name(trial.agent, trial.contract, trial.options)
+        self._reporter.note(f"{trial.contract.id} x {name}: {why}")

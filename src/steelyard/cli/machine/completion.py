@@ -10,6 +10,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from steelyard.cli.run_verb import parser_of
+from steelyard.cli.verbs import VERBS
+
 HELP = "print a completion script for bash, zsh or fish"
 # Verbs whose words are names of runs.
 OF_RUNS = ("show", "logs", "diff", "verify", "regrade")
@@ -47,8 +50,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _options() -> dict[str, dict[str, str]]:
     """Verb -> its options, each with its help."""
-    from steelyard.cli.main import VERBS, parser_of  # noqa: PLC0415  # main imports the verb that was chosen
-
     found: dict[str, dict[str, str]] = {}
     for verb in VERBS:
         actions = parser_of(verb)._actions  # noqa: SLF001  # argparse has no other list of them
@@ -63,8 +64,6 @@ def _bash(options: dict[str, dict[str, str]], *, is_zsh: bool) -> str:
 
 
 def _fish(options: dict[str, dict[str, str]]) -> str:
-    from steelyard.cli.main import VERBS  # noqa: PLC0415  # see above
-
     lines = [
         f"complete -c steelyard -n __fish_use_subcommand -f -a {verb} -d {_quote(does)}"
         for verb, does in VERBS.items()

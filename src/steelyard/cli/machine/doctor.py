@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from steelyard.judge.provider import PROVIDERS, default_models, juror_of
+from steelyard.report.lines import wrapping
 from steelyard.sandboxes.init.watch_calls import why_not_watched
 from steelyard.sandboxes.probe import Cleaned, Reading, can_run, clean, examine
 from steelyard.sandboxes.process_tree import ProcessTree
@@ -115,16 +116,14 @@ def _print_table(readings: list[Reading], cleaned: Cleaned | None) -> None:
     from rich.console import Console  # noqa: PLC0415  # only for a person at a terminal
     from rich.text import Text  # noqa: PLC0415
 
-    from steelyard.report.lines.wrapping import print_wrapped  # noqa: PLC0415
-
     width = max(len(reading.name) for reading in readings)
     console = Console()
     for line in _cleaned_lines(cleaned):
-        print_wrapped(console, Text(line))
+        wrapping.print_wrapped(console, Text(line))
     for reading in readings:
         head = Text.assemble((f"{reading.state:<8}", _COLOURS[reading.state]), f" {reading.name:<{width}}  ")
         indent = head.cell_len if console.width >= head.cell_len + LEAST_BESIDE else INDENT
-        print_wrapped(console, head.append(reading.says), indent)
+        wrapping.print_wrapped(console, head.append(reading.says), indent)
         if reading.fix and reading.state != "ok":
-            print_wrapped(console, Text(" " * indent).append(reading.fix, "bold"), indent)
+            wrapping.print_wrapped(console, Text(" " * indent).append(reading.fix, "bold"), indent)
     console.print(Text(_verdict(readings), style="bold"))

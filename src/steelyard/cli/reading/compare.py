@@ -15,7 +15,7 @@ from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.cli.options.store_option import add_store_option
 from steelyard.cli.reading.report import study_of
 from steelyard.errors import OperatorFault
-from steelyard.report.study_summary import read_results
+from steelyard.report.study_summary.read_results import read_results
 from steelyard.report.study_summary.render.comparison import print_two_agents
 from steelyard.report.study_summary.two_agents import (
     TwoAgents,

@@ -25,12 +25,13 @@ from steelyard.evidence.live_state import live_state
 from steelyard.report.lines.rows import Rows
 from steelyard.report.plain import one_line
 from steelyard.report.progress import WORDS
+from steelyard.report.stored import archive
 from steelyard.report.stored.open_store import is_altered
 from steelyard.report.terminal import COLOURS, number, seconds
+from steelyard.store import query as store_query
 from steelyard.store.entry import ACTIVE, ALTERED, INTERRUPTED, NOT_GRADED, PAUSED, RUNNING, Entry
 
 if TYPE_CHECKING:
-    from steelyard.store.query import Query
     from steelyard.store.store import Store
 
 HELP = "list runs: when, contract, agent, verdict"
@@ -137,10 +138,8 @@ def _check(args: argparse.Namespace) -> None:
         )
 
 
-def _query(args: argparse.Namespace) -> Query:
-    from steelyard.store.query import Query  # noqa: PLC0415  # with SQLAlchemy, which only this verb needs
-
-    return Query(
+def _query(args: argparse.Namespace) -> store_query.Query:
+    return store_query.Query(
         contract=args.contract,
         agent=args.agent,
         verdicts=tuple(args.verdict or ()),
@@ -237,15 +236,16 @@ def _remove(store: Store, runs: Sequence[str], args: argparse.Namespace) -> None
 
 
 def _archive(store: Store, run_id: str, args: argparse.Namespace) -> None:
-    from steelyard.report.stored.archive import Approval, append_record, archived_record  # noqa: PLC0415  # as above
-
     folder = RunFolder(store.root / run_id)
     line = store.index_run(folder).line
     if line is None:
         raise OperatorFault(
             f"{run_id} is not archived: it has no verified result; `runs rm` without --archive removes it"
         )
-    append_record(args.archive, archived_record(folder, line, Approval(args.by.strip(), args.reason.strip())))
+    archive.append_record(
+        args.archive,
+        archive.archived_record(folder, line, archive.Approval(args.by.strip(), args.reason.strip())),
+    )
 
 
 def moment_of(text: str) -> datetime:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.runs_option import add_runs_option
+from steelyard.cli.reading import report
 from steelyard.errors import OperatorFault
 from steelyard.report.power_plan.plan_power import Pilot, PowerPlan, pilot_of, plan_power
 from steelyard.report.power_plan.render import power_lines, power_svg
@@ -139,9 +140,7 @@ def _assumed(args: argparse.Namespace) -> tuple[float, float, Pilot | None]:
 
 
 def _pilot(args: argparse.Namespace) -> Pilot:
-    from steelyard.cli.reading.report import find_results  # noqa: PLC0415  # only where records are read
-
-    agents = by_agent(trials_of(find_results(args.pilot, args.runs)).records)
+    agents = by_agent(trials_of(report.find_results(args.pilot, args.runs)).records)
     names = [args.agent] if args.agent else [name for name in agents if name not in BASELINES]
     if len(names) != 1 or names[0] not in agents:
         raise OperatorFault(

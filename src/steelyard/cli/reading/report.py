@@ -10,7 +10,11 @@ from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.cli.options.store_option import add_store_option
 from steelyard.errors import OperatorFault
-from steelyard.report.study_summary import ResultSet, read_results, summarise_study
+from steelyard.plan import study_plan
+from steelyard.report.html import study_report
+from steelyard.report.study_summary.read_results import ResultSet, read_results
+from steelyard.report.study_summary.render import markdown, terminal
+from steelyard.report.study_summary.summarise import summarise_study
 
 DIGITS = 16  # of a study's digest, which name it in messages
 HELP = "summarise a study or a folder of runs: rates with intervals, comparisons, cost"
@@ -42,18 +46,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(summary.to_json())
     elif args.html is not None:
-        from steelyard.report.html.study_report import write_study_html  # noqa: PLC0415
-
-        write_study_html(summary, args.html)
+        study_report.write_study_html(summary, args.html)
         sys.stdout.write(f"{args.html}\n")
     elif args.markdown:
-        from steelyard.report.study_summary.render.markdown import study_markdown  # noqa: PLC0415
-
-        sys.stdout.write(study_markdown(summary))
+        sys.stdout.write(markdown.study_markdown(summary))
     else:
-        from steelyard.report.study_summary.render.terminal import print_study  # noqa: PLC0415
-
-        print_study(console(), summary)
+        terminal.print_study(console(), summary)
     return 0
 
 
@@ -78,6 +76,4 @@ def study_of(word: str) -> str:
     """The digest of the study that a plan is the file of; any other word is itself."""
     if not (word.endswith((".yaml", ".yml")) and Path(word).is_file()):
         return word
-    from steelyard.plan.study_plan import read_plan  # noqa: PLC0415  # with pydantic
-
-    return read_plan(Path(word)).identity[:DIGITS]
+    return study_plan.read_plan(Path(word)).identity[:DIGITS]

@@ -22,15 +22,19 @@ from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import GRADINGS, RunFolder, find_run, find_runs
 from steelyard.evidence.folder.glance import glance
 from steelyard.evidence.folder.gradings import grading_files, read_gradings
-from steelyard.evidence.live_state import live_state
+from steelyard.evidence.live_state import WAITING, live_state
 from steelyard.evidence.trace.chain import read_events
 from steelyard.evidence.unfinished import unfinished_state
+from steelyard.report.explanation import explain
+from steelyard.report.explanation import tree as explanation_tree
 from steelyard.report.lines.wrapping import width_of, wrap_words
 from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.report.terminal import seconds, table_of_results
 from steelyard.report.trace.timeline import trace_line
+from steelyard.review import record as review_record
+from steelyard.review import status
 from steelyard.verdict.required import Required
 
 TRACE_INDENT, NARROW_INDENT = 52, 8  # where the words of an event begin, and its time
@@ -90,9 +94,12 @@ def run(args: argparse.Namespace) -> int:
     state = unfinished_state(folder)
     if state == "running":
         live = live_state(folder)
+        if live.phase == WAITING:
+            next_step = f"`steelyard operate {folder.run_id}` shows why and decides"
+        else:
+            next_step = f"`steelyard logs {folder.run_id} -f` follows it"
         raise OperatorFault(
-            f"{folder.run_id} is running ({live.phase}, {seconds(live.elapsed_s)} so far); "
-            f"`steelyard logs {folder.run_id} -f` follows it"
+            f"{folder.run_id} is running ({live.phase}, {seconds(live.elapsed_s)} so far); {next_step}"
         )
     if state == "interrupted":
         raise OperatorFault(f"{folder.run_id} was interrupted: it has no result; start it again")
@@ -112,23 +119,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_why(shown: _RunView, args: argparse.Namespace) -> None:
-    from steelyard.report.explanation import explain_run  # noqa: PLC0415  # only for --why
-    from steelyard.report.explanation.tree import explanation_lines  # noqa: PLC0415
-    from steelyard.review.record import list_annotations  # noqa: PLC0415
-    from steelyard.review.status import review_status  # noqa: PLC0415
-
     folder = shown.folder
     if shown.broken:
         raise OperatorFault(f"{folder.run_id}: record altered: {shown.broken}; there is nothing to explain")
-    review = review_status(list_annotations(folder)).to_json()
+    review = status.review_status(review_record.list_annotations(folder)).to_json()
     grading = read_gradings(folder)[args.grading - 1]
-    explanation = explain_run(folder.run_id, folder.path, grading, review=review, show_hidden=not args.json)
+    explanation = explain.explain_run(
+        folder.run_id, folder.path, grading, review=review, show_hidden=not args.json
+    )
     if args.json:
         print_json(explanation.to_json())
         return
     out = console()
     out.print(Text(folder.run_id, "bold"), soft_wrap=True)
-    for line in explanation_lines(explanation, out.width if out.is_terminal else None):
+    for line in explanation_tree.explanation_lines(explanation, out.width if out.is_terminal else None):
         out.print(line, soft_wrap=True)
 
 

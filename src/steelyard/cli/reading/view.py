@@ -8,6 +8,8 @@ from pathlib import Path
 from steelyard.cli.options.store_option import add_store_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import RUNS
+from steelyard.store import database, indexed_folders
+from steelyard.web import records, site, start
 
 HELP = "read results in a browser"
 PORT = 7373
@@ -39,25 +41,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from steelyard.web.records import Records  # noqa: PLC0415  # the server takes longer to load than the command
-    from steelyard.web.site import Site  # noqa: PLC0415
-    from steelyard.web.start import Listening, start_viewer  # noqa: PLC0415
-
     folder, url = _store(args.runs, args.store)
-    return start_viewer(
-        Site(folder, Records(folder, url=url)),
-        Listening(args.port, PORT, args.host, browser=not args.no_browser),
+    return start.start_viewer(
+        site.Site(folder, records.Records(folder, url=url)),
+        start.Listening(args.port, PORT, args.host, browser=not args.no_browser),
     )
 
 
 def _store(named: str, url: str | None) -> tuple[Path, str | None]:
     """The folder of runs and the database of its index; a database alone names its folder."""
-    from steelyard.store.database import POSTGRES  # noqa: PLC0415  # SQLAlchemy takes as long as the rest of the command
-    from steelyard.store.indexed_folders import indexed_folders  # noqa: PLC0415
-
-    if not named.startswith(POSTGRES):
+    if not named.startswith(database.POSTGRES):
         return _folder(Path(named)), url
-    folders = indexed_folders(named)
+    folders = indexed_folders.indexed_folders(named)
     here = [folder for folder in folders if folder.is_dir()]
     if len(here) == 1:
         return here[0], named

@@ -102,8 +102,8 @@ def run(args: argparse.Namespace) -> int:
         contracts = _Contracts([load_contract(folder, installed_catalogue()) for folder in typed])
         chosen = _choose(args, contracts)
         results = _regrade(chosen, args)
-    _tell_refused(chosen.refused, as_json=args.json)
-    _tell_broken(chosen.broken, as_json=args.json)
+    _print_refused(chosen.refused, as_json=args.json)
+    _print_broken(chosen.broken, as_json=args.json)
     return max(exit_code(results), 1 if chosen.broken else 0)
 
 
@@ -193,7 +193,7 @@ def _regrade(chosen: _Chosen, args: argparse.Namespace) -> list[dict[str, Any]]:
         if results:
             reporter.summary(results)
     if not args.json:
-        _tell_record(results, chosen)
+        _print_record(results, chosen)
         if flips:
             out = console()
             out.print()
@@ -208,7 +208,7 @@ def _planned(runs: Sequence[tuple[Contract, Evidence]]) -> Planned:
     return Planned(names, len(runs), gated=any(contract.spec.workspace != "none" for contract, _ in runs))
 
 
-def _tell_record(results: Sequence[Mapping[str, Any]], chosen: _Chosen) -> None:
+def _print_record(results: Sequence[Mapping[str, Any]], chosen: _Chosen) -> None:
     """What the result of record is where it says otherwise, and which runs were passed over."""
     out = console()
     for result, (_, evidence) in zip(results, chosen.runs, strict=True):
@@ -230,7 +230,7 @@ def _runs(count: int) -> str:
     return "1 run" if count == 1 else f"{count} runs"
 
 
-def _tell_refused(refused: Sequence[_Refused], *, as_json: bool) -> None:
+def _print_refused(refused: Sequence[_Refused], *, as_json: bool) -> None:
     """Of a folder of runs, each one that got no grading is named; the others were graded."""
     for folder, fault in refused:
         if as_json:
@@ -239,7 +239,7 @@ def _tell_refused(refused: Sequence[_Refused], *, as_json: bool) -> None:
             sys.stdout.write(f"skipped  {shown(folder.run_id)}  {shown(str(fault))}\n")
 
 
-def _tell_broken(broken: Sequence[Evidence], *, as_json: bool) -> None:
+def _print_broken(broken: Sequence[Evidence], *, as_json: bool) -> None:
     """As `verify` and `show` do: an altered record is named, and nothing is appended to it."""
     for evidence in broken:
         folder, why = evidence.folder, str(evidence.broken)

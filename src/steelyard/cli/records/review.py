@@ -31,7 +31,7 @@ from steelyard.evidence.folder.signature import check_private_key
 from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
-from steelyard.review.disagreements import KINDS, disagreements
+from steelyard.review.disagreement import KINDS, disagreements
 from steelyard.review.queue import changed_paths, reasons_to_review
 from steelyard.review.record import ReviewEntry, adjudicate, annotate, list_annotations
 from steelyard.review.status import review_status

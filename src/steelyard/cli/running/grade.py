@@ -15,6 +15,7 @@ from steelyard.cli.console.reporter import Reporter
 from steelyard.cli.console.trials import add_jobs, add_run_options, planned, run_trials
 from steelyard.cli.options.require_assurance import add_required, required_by
 from steelyard.cli.options.task_options import add_task_options, task_options
+from steelyard.cli.running import predictions
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
@@ -52,9 +53,7 @@ def run(args: argparse.Namespace) -> int:
     check_out(args.out)
     required_by(args)  # a wrong word is found before anything is spent
     if args.predictions is not None:
-        from steelyard.cli.running.predictions import grade_predictions  # noqa: PLC0415  # a batch needs more than one patch
-
-        return grade_predictions(args)
+        return predictions.grade_predictions(args)
     folder = contract_at(args.contract, task_options(args))
     with name_faults_as_typed({folder: args.contract}):
         contract = load_contract(folder, installed_catalogue())

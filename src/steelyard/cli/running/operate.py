@@ -76,11 +76,11 @@ def _decision(args: argparse.Namespace) -> Decision:
 
 def _decide(held: HeldRun, decision: Decision, *, as_json: bool) -> int:
     decided = submit_decision(held, decision)
-    _tell(held, decided, as_json=as_json)
+    _print_decision(held, decided, as_json=as_json)
     return 0 if decided.get("by") == decision.by else 1
 
 
-def _tell(held: HeldRun, decided: Mapping[str, object], *, as_json: bool) -> None:
+def _print_decision(held: HeldRun, decided: Mapping[str, object], *, as_json: bool) -> None:
     if as_json:
         print_json({"run": held.folder.run_id, **decided})
     else:
@@ -102,11 +102,22 @@ def _list(held: Sequence[HeldRun], runs: Path, *, as_json: bool) -> int:
         state = (
             f"{one.action}, {one.left_s:.0f} s left, then {one.default}" if one.is_running else "interrupted"
         )
-        line = f"{one.folder.run_id}  {state}  {one.alert.payload.get('why', one.alert.payload.get('code'))}"
-        print_wrapped(console(), Text(one_line(line)))
+        print_wrapped(console(), Text(one_line(f"{one.folder.run_id}: {state}"), "bold"))
+        why = one.alert.payload.get("why", one.alert.payload.get("code"))
+        print_wrapped(console(), Text(f"  {one_line(str(why))}"))
         if not one.is_running:
-            console().print(Text(f"  {describe_ended(one)}", "dim"))
+            print_wrapped(console(), Text(f"  {describe_ended(one)}", "dim"))
     return 0
+
+
+def _measured(signals: object, threshold: object) -> str | None:
+    """`idle_s 1300, calls 4 (threshold: minutes 20, calls 100)`; nothing where a single match is enough."""
+    if not isinstance(signals, Mapping) or not isinstance(threshold, Mapping) or signals == threshold:
+        return None
+    shown, least = (
+        ", ".join(f"{name} {value}" for name, value in one.items()) for one in (signals, threshold)
+    )
+    return f"{shown} (threshold: {least})"
 
 
 def _show(held: HeldRun) -> None:
@@ -122,8 +133,7 @@ def _show(held: HeldRun) -> None:
         "rule": alert.get("rule"),
         "format": alert.get("format"),
         "stage": alert.get("stage"),
-        "signals": alert.get("signals"),
-        "threshold": alert.get("threshold"),
+        "measured": _measured(alert.get("signals"), alert.get("threshold")),
     }
     for name, value in rows.items():
         if value is not None:

@@ -20,14 +20,15 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import write_atomic
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at, find_folders, name_faults_as_typed
+from steelyard.plan import forecast, study_plan
 from steelyard.plan.trial import PROTOCOL_SEED
+from steelyard.providers import prices as provider_prices
+from steelyard.report.stored import certificate
 from steelyard.report.studies.text import forecast_lines, plan_lines
+from steelyard.study.protocol import history, make_plan
 
 if TYPE_CHECKING:
     from steelyard.contract.contract import Contract
-    from steelyard.plan.forecast import History
-    from steelyard.plan.study_plan import Looks, Tolerance
-    from steelyard.study.protocol.make_plan import Wish
 
 HELP = "write a study down before it runs"
 
@@ -170,8 +171,6 @@ def _add_conduct(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from steelyard.study.protocol.make_plan import make_plan  # noqa: PLC0415  # with pydantic and numpy
-
     if args.out.exists() and not args.force:
         raise OperatorFault(f"{args.out} exists; a plan is not replaced without --force")
     if not args.out.absolute().parent.is_dir():
@@ -185,7 +184,7 @@ def run(args: argparse.Namespace) -> int:
         raise OperatorFault(
             f"not certified: {', '.join(uncertified)}; try `steelyard certify {args.suites[0]}`"
         )
-    new_plan = make_plan(wish, _history(args))
+    new_plan = make_plan.make_plan(wish, _history(args))
     order = args.out.with_suffix(".csv")
     plan = new_plan.named(order.name)
     write_atomic(order, new_plan.order, durable=True)
@@ -202,10 +201,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _uncertified(wish: Wish) -> list[str]:
-    from steelyard.report.stored.certificate import is_certified, read_certificate  # noqa: PLC0415  # with the bench
-
-    return [one.id for one, _ in wish.contracts if not is_certified(read_certificate(one.digest))]
+def _uncertified(wish: make_plan.Wish) -> list[str]:
+    return [
+        one.id
+        for one, _ in wish.contracts
+        if not certificate.is_certified(certificate.read_certificate(one.digest))
+    ]
 
 
 def _contracts(paths: list[Path], args: argparse.Namespace) -> list[tuple[Contract, Path]]:
@@ -219,11 +220,8 @@ def _contracts(paths: list[Path], args: argparse.Namespace) -> list[tuple[Contra
         ]
 
 
-def _wish(args: argparse.Namespace) -> Wish:
-    from steelyard.plan.study_plan import Dominance, Envelopes, Stages, Stopping  # noqa: PLC0415  # as above
-    from steelyard.study.protocol.make_plan import Wish  # noqa: PLC0415  # as above
-
-    return Wish(
+def _wish(args: argparse.Namespace) -> make_plan.Wish:
+    return make_plan.Wish(
         name=args.name or args.out.stem,
         contracts=_contracts(args.suites, args),
         honeypots=_contracts(args.honeypot, args) if args.honeypot else [],
@@ -234,12 +232,14 @@ def _wish(args: argparse.Namespace) -> Wish:
         noop_repeats=args.noop_repeats,
         seed=args.seed,
         minimum_effect=args.minimum_effect,
-        budget=Envelopes(total_usd=args.budget, task_usd=args.task_budget, run_usd=args.run_budget),
-        stages=Stages(tolerance=_tolerance(args)),
-        stopping=Stopping(
+        budget=study_plan.Envelopes(
+            total_usd=args.budget, task_usd=args.task_budget, run_usd=args.run_budget
+        ),
+        stages=study_plan.Stages(tolerance=_tolerance(args)),
+        stopping=study_plan.Stopping(
             safety_violations=args.stop_after_violations or None,
             efficacy="interval_excludes_minimum_effect" if args.stop_when_decided else "none",
-            dominance=None if args.dominance is None else Dominance(spent=args.dominance),
+            dominance=None if args.dominance is None else study_plan.Dominance(spent=args.dominance),
             looks=_looks(args),
         ),
         sandbox=args.sandbox,
@@ -248,33 +248,26 @@ def _wish(args: argparse.Namespace) -> Wish:
     )
 
 
-def _looks(args: argparse.Namespace) -> Looks | None:
-    from steelyard.plan.study_plan import Looks  # noqa: PLC0415  # as above
-
+def _looks(args: argparse.Namespace) -> study_plan.Looks | None:
     if args.looks is not None and args.looks < 1:
         raise OperatorFault(f"--looks {args.looks}: at least one")
     if args.stopping is None:
         if args.looks is not None and not args.stop_when_decided:
             raise OperatorFault("--looks needs a rule: --stopping obrien-fleming or --stopping pocock")
-        return None if args.looks is None else Looks(rule="obrien_fleming", count=args.looks)
-    return Looks(rule=args.stopping.replace("-", "_"), count=args.looks)
+        return None if args.looks is None else study_plan.Looks(rule="obrien_fleming", count=args.looks)
+    return study_plan.Looks(rule=args.stopping.replace("-", "_"), count=args.looks)
 
 
-def _tolerance(args: argparse.Namespace) -> Tolerance:
-    from steelyard.plan.study_plan import Tolerance  # noqa: PLC0415  # as above
+def _tolerance(args: argparse.Namespace) -> study_plan.Tolerance:
+    return study_plan.Tolerance(
+        flaky=args.flaky_tolerance, invalid=args.invalid_tolerance, power=args.minimum_power
+    )
 
-    return Tolerance(flaky=args.flaky_tolerance, invalid=args.invalid_tolerance, power=args.minimum_power)
 
-
-def _history(args: argparse.Namespace) -> History:
+def _history(args: argparse.Namespace) -> forecast.History:
     """What earlier runs of this folder took, at the prices of --cost-model."""
-    from steelyard.plan.forecast import History  # noqa: PLC0415  # as above
-
     if not args.runs.is_dir():
-        return History()
-    from steelyard.providers.prices import read_cost_model  # noqa: PLC0415  # only where there are runs
-    from steelyard.study.protocol.history import read_history  # noqa: PLC0415  # with SQLAlchemy
-
-    prices = read_cost_model(Path(args.cost_model)) if args.cost_model else None
+        return forecast.History()
+    prices = provider_prices.read_cost_model(Path(args.cost_model)) if args.cost_model else None
     with synced_store(args.runs, args.store) as store:
-        return read_history(store, prices)
+        return history.read_history(store, prices)

@@ -83,7 +83,7 @@ class Predicted:
 def grade_predictions(args: argparse.Namespace) -> int:
     predictions = read_predictions(args.predictions)
     contracts, faults = _contracts(args, {one.instance for one in predictions})
-    _tell_unmatched(predictions, contracts)
+    _print_unmatched(predictions, contracts)
     with _written(predictions, contracts) as predicted:
         least = required_by(args)
         known = graded_before(args.out, {one.key(args.sandbox) for one in predicted}, least)
@@ -154,7 +154,7 @@ def _contracts(args: argparse.Namespace, wanted: set[str]) -> tuple[dict[str, Co
     return contracts, problems
 
 
-def _tell_unmatched(predictions: Sequence[Prediction], contracts: Mapping[str, Contract]) -> None:
+def _print_unmatched(predictions: Sequence[Prediction], contracts: Mapping[str, Contract]) -> None:
     unknown = sorted({one.instance for one in predictions} - {*contracts})
     missing = sorted({*contracts} - {one.instance for one in predictions})
     if len(unknown) == len({one.instance for one in predictions}):

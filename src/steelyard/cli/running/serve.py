@@ -19,6 +19,9 @@ from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at, find_folders, name_faults_as_typed
+from steelyard.service import access as service_access
+from steelyard.service import grader as service_grader
+from steelyard.service import serve, server
 
 HELP = "grade patches that arrive over HTTP"
 TOKEN = "STEELYARD_SERVE_TOKEN"  # noqa: S105  # the name of a variable
@@ -58,15 +61,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from steelyard.service.access import SHORTEST_TOKEN, Access, is_loopback  # noqa: PLC0415  # with aiohttp
-    from steelyard.service.grader import Grader  # noqa: PLC0415  # as above
-    from steelyard.service.serve import serve  # noqa: PLC0415  # as above
-    from steelyard.service.server import Service  # noqa: PLC0415  # as above
-
     token = os.environ.pop(TOKEN, "")
-    is_local = args.socket is not None or is_loopback(args.host)
-    if token and len(token) < SHORTEST_TOKEN:
-        raise OperatorFault(f"{TOKEN} has at least {SHORTEST_TOKEN} characters")
+    is_local = args.socket is not None or service_access.is_loopback(args.host)
+    if token and len(token) < service_access.SHORTEST_TOKEN:
+        raise OperatorFault(f"{TOKEN} has at least {service_access.SHORTEST_TOKEN} characters")
     if not is_local and not token:
         raise OperatorFault(
             f"--host {args.host} is reachable from elsewhere: set {TOKEN}, or use 127.0.0.1 or --socket"
@@ -75,11 +73,11 @@ def run(args: argparse.Namespace) -> int:
         raise OperatorFault("--room and --jobs are at least 1")
     check_out(args.runs)
     contracts = _contracts(args)
-    grader = Grader(args.runs, jobs=args.jobs, sandbox=args.sandbox, store=args.store)
-    access = Access(is_local, token)
-    service = Service.of(grader, contracts, access, room=args.room, body_bytes=args.max_body << 20)
+    grader = service_grader.Grader(args.runs, jobs=args.jobs, sandbox=args.sandbox, store=args.store)
+    access = service_access.Access(is_local, token)
+    service = server.Service.of(grader, contracts, access, room=args.room, body_bytes=args.max_body << 20)
     try:
-        serve(service.app(), host=args.host, port=args.port, socket=args.socket, on_ready=_say)
+        serve.serve(service.app(), host=args.host, port=args.port, socket=args.socket, on_ready=_say)
     finally:
         grader.close()
     return 0

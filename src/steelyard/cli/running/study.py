@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.cli.console import RECEIVED, terminal_width
+from steelyard.cli.console import RECEIVED, study_display, terminal_width
 from steelyard.cli.console.output import check_out, print_json
 from steelyard.cli.options.decision_options import add_decision_options, deciding_person, written_reason
 from steelyard.cli.options.runs_option import add_runs_option
@@ -20,23 +21,28 @@ from steelyard.cli.options.store_option import add_store_option, print_progress
 from steelyard.cli.options.task_options import add_task_options, task_options
 from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault, OperatorFault
+from steelyard.evidence.folder.folder import RUNS
 from steelyard.evidence.folder.signature import check_private_key
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at
+from steelyard.plan import order, study_plan
 from steelyard.report.stored.open_store import entries_of, open_store
 from steelyard.report.studies.text import status_lines
+from steelyard.store import query
+from steelyard.study import engine as study_engine
+from steelyard.study import judging as study_judging
+from steelyard.study import ray_engine, retry_policy
+from steelyard.study.protocol import dominance, make_plan, run_study, status
+from steelyard.study.protocol import folder as study_folder
+from steelyard.study.protocol import progress as study_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from steelyard.cli.console.study_display import StudyDisplay
     from steelyard.contract.contract import Contract
-    from steelyard.plan.study_plan import StudyPlan
     from steelyard.plan.trial import Trial
     from steelyard.study.observer import TrialEngine
     from steelyard.study.protocol.envelopes import EnvelopeGate
-    from steelyard.study.protocol.folder import StudyFolder
-    from steelyard.study.protocol.run_study import Outcome
 
 HELP = "run a planned study, resume it, show its progress"
 ACTIONS = ("run", "resume", "status", "list", "remove")
@@ -105,13 +111,10 @@ class Opened:
     """A plan with its folder, its contracts as they are now, and its trials."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        from steelyard.plan.study_plan import read_plan  # noqa: PLC0415  # with pydantic
-        from steelyard.study.protocol.folder import StudyFolder  # noqa: PLC0415  # as above
-
         self.args = args
-        self.plan: StudyPlan = read_plan(args.plan).located(args.plan.parent)
+        self.plan: study_plan.StudyPlan = study_plan.read_plan(args.plan).located(args.plan.parent)
         args.sandbox = self.plan.sandbox  # tasks of Harbor are imported for one sandbox
-        self.folder: StudyFolder = StudyFolder.of(args.runs.absolute(), self.plan)
+        self.folder: study_folder.StudyFolder = study_folder.StudyFolder.of(args.runs.absolute(), self.plan)
         self.contracts: dict[str, Contract] = {}
         self.lost: dict[str, str] = {}  # contracts that cannot be loaded, and why
 
@@ -131,9 +134,6 @@ class Opened:
 
     def changes(self) -> list[str]:
         """What is not as it was planned."""
-        from steelyard.study.protocol.make_plan import agent_identity  # noqa: PLC0415  # as above
-        from steelyard.study.protocol.run_study import check_identities  # noqa: PLC0415  # as above
-
         found = []
         if self.plan.is_edited:
             found.append(f"{self.args.plan} was edited after it was written")
@@ -143,27 +143,23 @@ class Opened:
         identities = {}
         if first is not None:
             options = self.plan.options.as_options()
-            identities = {one.name: agent_identity(one.agent, first, options) for one in self.plan.agents}
-        found += check_identities(self.plan, self.contracts, identities)
+            identities = {
+                one.name: make_plan.agent_identity(one.agent, first, options) for one in self.plan.agents
+            }
+        found += run_study.check_identities(self.plan, self.contracts, identities)
         return [*found, *(f"contract {name} cannot be loaded: {why}" for name, why in self.lost.items())]
 
     def trials(self) -> list[Trial]:
-        from steelyard.plan.order import draw_order, order_csv, read_order  # noqa: PLC0415  # with numpy
-        from steelyard.study.protocol.run_study import planned_trials  # noqa: PLC0415  # as above
-
         file = self.args.plan.parent / self.plan.order.file if self.plan.order is not None else None
         if file is not None and file.is_file():
-            slots = read_order(file.read_bytes(), self.plan)
+            slots = order.read_order(file.read_bytes(), self.plan)
         else:
-            slots = draw_order(self.plan)
-            read_order(order_csv(slots), self.plan)  # the same order as was planned, or refused
-        return list(planned_trials(self.plan, slots, self.contracts))
+            slots = order.draw_order(self.plan)
+            order.read_order(order.order_csv(slots), self.plan)  # the same order as was planned, or refused
+        return list(run_study.planned_trials(self.plan, slots, self.contracts))
 
 
 def _run(args: argparse.Namespace) -> int:
-    from steelyard.cli.console.study_display import StudyDisplay  # noqa: PLC0415  # as above
-    from steelyard.study.protocol.run_study import Study, refuse_changes  # noqa: PLC0415  # as above
-
     if args.jobs < 1:
         raise OperatorFault("--jobs is at least 1")
     if args.sign:
@@ -175,11 +171,25 @@ def _run(args: argparse.Namespace) -> int:
     opened.load()
     changes = opened.changes()
     if not args.accept_changes:
-        refuse_changes(changes)
+        run_study.refuse_changes(changes)
     trials = opened.trials()
     args.runs.mkdir(parents=True, exist_ok=True)
-    with open_store(args.runs, args.store) as store, StudyDisplay(args.jobs, as_json=args.json) as display:
-        study = Study(
+    try:
+        outcome = _run_trials(args, opened, trials, changes)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"steelyard: `{_resume_line(args)}` continues the study\n")
+        raise
+    return CODES[outcome.how]
+
+
+def _run_trials(
+    args: argparse.Namespace, opened: Opened, trials: list[Trial], changes: list[str]
+) -> run_study.Outcome:
+    with (
+        open_store(args.runs, args.store) as store,
+        study_display.StudyDisplay(args.jobs, as_json=args.json) as display,
+    ):
+        study = run_study.Study(
             opened.plan,
             trials,
             opened.folder,
@@ -193,8 +203,16 @@ def _run(args: argparse.Namespace) -> int:
         )
         _record_changes(opened, changes)
         outcome = study.run()
+        display.close()
         _conclude(args, opened, study.progress, outcome)
-    return CODES[outcome.how]
+    return outcome
+
+
+def _resume_line(args: argparse.Namespace) -> str:
+    words = ["steelyard", "study", "resume", str(args.plan)]
+    words += [] if args.runs == RUNS else ["--runs", str(args.runs)]
+    words += [] if args.store is None else ["--store", "URL"]  # it may have a password
+    return shlex.join(words)
 
 
 def _record_changes(opened: Opened, changes: list[str]) -> None:
@@ -206,10 +224,8 @@ def _record_changes(opened: Opened, changes: list[str]) -> None:
             opened.folder.add("deviation", deviation="change", change=change)
 
 
-def _conclude(args: argparse.Namespace, opened: Opened, progress: Any, outcome: Outcome) -> None:
-    from steelyard.study.protocol.status import status_of  # noqa: PLC0415  # as above
-
-    state = status_of(opened.plan, opened.folder, progress)
+def _conclude(args: argparse.Namespace, opened: Opened, progress: Any, outcome: run_study.Outcome) -> None:
+    state = status.status_of(opened.plan, opened.folder, progress)
     state |= {"state": outcome.how, "why": outcome.why}  # the lock is still held here
     for line in () if args.json else status_lines(state, terminal_width()):
         sys.stdout.write(f"{line}\n")
@@ -218,66 +234,63 @@ def _conclude(args: argparse.Namespace, opened: Opened, progress: Any, outcome: 
 
 
 def _engine(
-    args: argparse.Namespace, opened: Opened, display: StudyDisplay
+    args: argparse.Namespace, opened: Opened, display: study_display.StudyDisplay
 ) -> Callable[[EnvelopeGate], TrialEngine]:
-    from steelyard.study.engine import Engine  # noqa: PLC0415  # with everything that runs agents
-    from steelyard.study.judging import SENT_DATA, TURN_OFF, judging_by  # noqa: PLC0415  # as above
-    from steelyard.study.protocol.dominance import DominanceWatch  # noqa: PLC0415  # as above
-    from steelyard.study.retry_policy import RetryPolicy  # noqa: PLC0415  # as above
-
     def note(text: str) -> None:
         sys.stderr.write(f"steelyard: {text}\n")
 
-    judging = judging_by(os.environ, note, is_off=args.no_judge)
+    judging = study_judging.judging_by(os.environ, note, is_off=args.no_judge)
     if (
         args.engine == "ray"
         and judging is not None
         and any(map(judging.may_judge, opened.contracts.values()))
     ):
         note(
-            f"judging: {SENT_DATA} of each completed run are sent to the models of each worker's environment; {TURN_OFF}"
+            f"judging: {study_judging.SENT_DATA} of each completed run are sent to the models of each worker's environment; {study_judging.TURN_OFF}"
         )
 
     def make(gate: EnvelopeGate) -> TrialEngine:
         if args.engine == "ray":
             return _ray_engine(args, opened, display, gate, is_judged=judging is not None)
-        engine = Engine(
+        engine = study_engine.Engine(
             args.runs,
             args.jobs,
             opened.plan.sandbox,
             args.sign,
             judging=judging,
             observer=display,
-            retry=RetryPolicy(runs=opened.plan.replay.attempts),
+            retry=retry_policy.RetryPolicy(runs=opened.plan.replay.attempts),
             gate=gate,
             interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
         )
         rule = opened.plan.stopping.dominance
-        return engine if rule is None else DominanceWatch(engine, rule.spent)
+        return engine if rule is None else dominance.DominanceWatch(engine, rule.spent)
 
     return make
 
 
 def _ray_engine(
-    args: argparse.Namespace, opened: Opened, display: StudyDisplay, gate: EnvelopeGate, *, is_judged: bool
+    args: argparse.Namespace,
+    opened: Opened,
+    display: study_display.StudyDisplay,
+    gate: EnvelopeGate,
+    *,
+    is_judged: bool,
 ) -> TrialEngine:
-    from steelyard.study.ray_engine import Grading, RayEngine  # noqa: PLC0415  # only for this engine
-    from steelyard.study.retry_policy import RetryPolicy  # noqa: PLC0415  # as above
-
     rule = opened.plan.stopping.dominance
-    return RayEngine(
+    return ray_engine.RayEngine(
         args.runs,
         args.ray_address,
         jobs=max(args.jobs, RAY_JOBS),
         sandbox=opened.plan.sandbox,
         blobs=args.blobs,
-        grading=Grading(
+        grading=ray_engine.Grading(
             None if args.sign is None else str(args.sign.absolute()),
             is_judged,
             None if rule is None else rule.spent,
         ),
         observer=display,
-        retry=RetryPolicy(runs=opened.plan.replay.attempts),
+        retry=retry_policy.RetryPolicy(runs=opened.plan.replay.attempts),
         gate=gate,
         interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
     )
@@ -295,30 +308,21 @@ def _status(args: argparse.Namespace) -> int:
 
 
 def _state_of(opened: Opened, args: argparse.Namespace) -> dict[str, Any]:
-    from steelyard.store.query import Query  # noqa: PLC0415  # with SQLAlchemy
-    from steelyard.study.protocol.progress import Progress  # noqa: PLC0415  # as above
-    from steelyard.study.protocol.run_study import Caps  # noqa: PLC0415  # as above
-    from steelyard.study.protocol.status import status_of  # noqa: PLC0415  # as above
-
-    progress = Progress(opened.plan, opened.trials(), Caps())
+    progress = study_progress.Progress(opened.plan, opened.trials(), run_study.Caps())
     if args.runs.is_dir():
         with open_store(args.runs, args.store) as store:
             store.sync(print_progress)
-            for entry in store.query(Query(study=opened.plan.identity)):
+            for entry in store.query(query.Query(study=opened.plan.identity)):
                 progress.add(entry)
-    state = status_of(opened.plan, opened.folder, progress)
+    state = status.status_of(opened.plan, opened.folder, progress)
     if state["state"] == "interrupted":
-        state["why"] = f"`steelyard study resume {args.plan}` continues it"
+        state["why"] = f"`{_resume_line(args)}` continues it"
     return state
 
 
 def _list(args: argparse.Namespace) -> int:
     """{"schema": "steelyard.studies/1", "name": "night", "digest": "...", "planned": 40, "runs": 52, "running": false}."""
-    from steelyard.plan.order import draw_order  # noqa: PLC0415  # with numpy
-    from steelyard.store.query import Query  # noqa: PLC0415  # with SQLAlchemy
-    from steelyard.study.protocol.folder import find_studies  # noqa: PLC0415  # as above
-
-    folders = find_studies(args.runs)
+    folders = study_folder.find_studies(args.runs)
     if not folders:
         if not args.json:
             sys.stdout.write(f"no studies in {args.runs} yet; `steelyard plan` writes one\n")
@@ -331,8 +335,8 @@ def _list(args: argparse.Namespace) -> int:
                 "schema": "steelyard.studies/1",
                 "name": plan.name,
                 "digest": plan.identity,
-                "planned": len(draw_order(plan)),
-                "runs": store.count(Query(study=plan.identity)),
+                "planned": len(order.draw_order(plan)),
+                "runs": store.count(query.Query(study=plan.identity)),
                 "running": folder.is_running,
             }
             if args.json:

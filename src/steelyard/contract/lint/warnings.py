@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from steelyard.contract.briefing import TEMPLATE
 from steelyard.contract.catalogue import GraderEntry, LintWarning
 from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
-from steelyard.contract.scaffold import BRIEF, languages
+from steelyard.contract.scaffold import templates
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
 
@@ -158,7 +159,7 @@ def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
 def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     """What `init` wrote is there to be filled in."""
     for place, brief in _messages(contract):
-        if brief.strip() == BRIEF.strip():
+        if brief.strip() == TEMPLATE.strip():
             yield place, "is still the text that `init` wrote", "describe what the agent has to do"
     for place, check in _checks_with_places(contract):
         spec = check.execution
@@ -167,7 +168,7 @@ def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
             if (
                 file is not None
                 and file.mode != "link"
-                and any(_holds(file.path, text) for text in languages.HIDDEN_TESTS)
+                and any(_holds(file.path, text) for text in templates.HIDDEN_TESTS)
             ):
                 at = (*place, "inject", number)
                 yield (

@@ -11,9 +11,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any
 
+from steelyard.contract.scaffold.templates import (
+    GLOBAL_TEST,
+    GO_TEST,
+    MOCHA_TEST,
+    NODE_TEST,
+    PYTHON_TEST,
+    RUST_TEST,
+    TAP_TEST,
+    VITEST_TEST,
+)
 from steelyard.deferred.data_class import dataclass
-
-UNFINISHED = "write tests of what must hold; `steelyard check --reference` then runs them on your solution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,75 +64,11 @@ class Language:
     because: str = field(default="")  # which files say so
 
 
-_PYTHON_TEST = f"""\
-import unittest
-
-
-class Acceptance(unittest.TestCase):
-    def test_what_must_hold_once_the_task_is_done(self):
-        self.fail("{UNFINISHED}")
-"""
-_NODE_TEST = f"""\
-import assert from "node:assert";
-import test from "node:test";
-
-test("what must hold once the task is done", () => {{
-  assert.fail("{UNFINISHED}");
-}});
-"""
-_GLOBAL_TEST = f"""\
-test("what must hold once the task is done", () => {{
-  throw new Error("{UNFINISHED}");
-}});
-"""
-_VITEST_TEST = f"""\
-import {{ expect, test }} from "vitest";
-
-test("what must hold once the task is done", () => {{
-  expect.fail("{UNFINISHED}");
-}});
-"""
-_MOCHA_TEST = f"""\
-it("what must hold once the task is done", () => {{
-  throw new Error("{UNFINISHED}");
-}});
-"""
-_GO_TEST = f"""\
-package acceptance
-
-import "testing"
-
-func TestWhatMustHoldOnceTheTaskIsDone(t *testing.T) {{
-	t.Fatal("{UNFINISHED}")
-}}
-"""
-_RUST_TEST = f"""\
-#[test]
-fn what_must_hold_once_the_task_is_done() {{
-    panic!("{UNFINISHED}");
-}}
-"""
-_TAP_TEST = f"""\
-#!/bin/sh
-# Prints one line for each test (TAP): `ok 1 - NAME` or `not ok 1 - NAME`, after the number of tests.
-echo "1..1"
-make >build.log 2>&1 || {{ cat build.log >&2; echo "not ok 1 - it builds"; exit 1; }}
-# e.g.: if [ "$(./program input)" = "expected" ]; then echo "ok 1 - ..."; else echo "not ok 1 - ..."; fi
-echo "# {UNFINISHED.replace("`", "")}"
-echo "not ok 1 - what must hold once the task is done"
-exit 1
-"""
-HIDDEN_TESTS = (  # as they were written; `check` warns of a contract that still has one
-    *(_PYTHON_TEST, _NODE_TEST, _GLOBAL_TEST, _VITEST_TEST, _MOCHA_TEST),
-    *(_GO_TEST, _RUST_TEST, _TAP_TEST),
-)
-
-
 def _python(repository: Repository) -> Recipe:
     settings = repository.text(
         "pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt"
     )
-    test = ("test_acceptance.py", "tests/test_acceptance.py", _PYTHON_TEST)
+    test = ("test_acceptance.py", "tests/test_acceptance.py", PYTHON_TEST)
     toolchain = ("python", "3")
     if "pytest" not in settings and not repository.has("pytest.ini", "conftest.py", "tests/conftest.py"):
         other = "python3 -m pytest, once `setup` installs it"
@@ -138,9 +82,9 @@ def _python(repository: Repository) -> Recipe:
 
 
 _NODE_RUNNERS = {
-    "vitest": ("npx vitest run", "test/acceptance.test.{suffix}", _VITEST_TEST),
-    "jest": ("npx jest", "test/acceptance.test.{suffix}", _GLOBAL_TEST),
-    "mocha": ("npx mocha", "test/acceptance.test.{suffix}", _MOCHA_TEST),
+    "vitest": ("npx vitest run", "test/acceptance.test.{suffix}", VITEST_TEST),
+    "jest": ("npx jest", "test/acceptance.test.{suffix}", GLOBAL_TEST),
+    "mocha": ("npx mocha", "test/acceptance.test.{suffix}", MOCHA_TEST),
 }
 
 
@@ -172,7 +116,7 @@ def _javascript(repository: Repository, suffix: str = "js", compiler: str | None
         if runner in packages:
             dest = pattern.format(suffix=suffix)
             return Recipe(f"{cmd} {dest}", dest.split("/")[-1], dest, text, toolchain, setup, compiler)
-    test = ("acceptance.test.mjs", "test/acceptance.test.mjs", _NODE_TEST)
+    test = ("acceptance.test.mjs", "test/acceptance.test.mjs", NODE_TEST)
     other = "npx jest, npx vitest run, npx mocha, once `setup` installs them"
     if compiler is None:
         return Recipe("node --test test/acceptance.test.mjs", *test, toolchain, setup, alternatives=other)
@@ -192,7 +136,7 @@ def _go(repository: Repository) -> Recipe:
     )
     toolchain = ("go", "1")
     return Recipe(
-        "go test ./acceptance/...", "acceptance_test.go", dest, _GO_TEST, toolchain, setup, "go build ./..."
+        "go test ./acceptance/...", "acceptance_test.go", dest, GO_TEST, toolchain, setup, "go build ./..."
     )
 
 
@@ -201,13 +145,13 @@ def _rust(repository: Repository) -> Recipe:
     setup = ("cargo fetch",) if fetch and "dependencies]" in repository.text("Cargo.toml") else ()
     dest, toolchain = "tests/acceptance.rs", ("rust", "1")
     return Recipe(
-        "cargo test --test acceptance", "acceptance.rs", dest, _RUST_TEST, toolchain, setup, "cargo build"
+        "cargo test --test acceptance", "acceptance.rs", dest, RUST_TEST, toolchain, setup, "cargo build"
     )
 
 
 def _make(_repository: Repository) -> Recipe:
     return Recipe(
-        *("sh tests/acceptance.sh", "acceptance.sh", "tests/acceptance.sh", _TAP_TEST),
+        *("sh tests/acceptance.sh", "acceptance.sh", "tests/acceptance.sh", TAP_TEST),
         build="make",
         runner="tap",
         alternatives="ctest, prove, bats; `type: command` compares only the exit code",

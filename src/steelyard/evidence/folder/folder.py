@@ -205,6 +205,11 @@ def new_run_id(contract_id: str, agent: str, *, now: datetime | None = None) -> 
     return "-".join((stamp, _plain(contract_id), _plain(agent), os.urandom(3).hex()))
 
 
+def names_contract(run_id: str, contract_id: str) -> bool:
+    """Whether a run of this contract may have this id."""
+    return f"-{_plain(contract_id)}-" in run_id
+
+
 def find_runs(root: Path) -> list[RunFolder]:
     """Every run under `root`, oldest first; sealed or not."""
     if not root.is_dir():

@@ -13,7 +13,7 @@ from steelyard.evidence.trace.model_usage import ModelUsage
 from steelyard.evidence.trace.termination import CODES
 
 _S = 1_000_000_000
-MOST_LISTED = 1000  # alerts, and interventions
+MOST_LISTED = 1000  # alerts, and interventions; as many again of alerts that have a consequence
 
 
 @dataclass(slots=True)
@@ -46,6 +46,7 @@ class Summary:
     interventions: list[dict[str, Any]] = field(default_factory=list)
     decisions: list[dict[str, Any]] = field(default_factory=list)  # of operators
     left_out: Counter[str] = field(default_factory=Counter)  # alerts and interventions over `MOST_LISTED`
+    test_cycles: int | None = None  # test runs among the reported calls
     _since: dict[str, int] = field(default_factory=dict)
     _unfinished: Counter[str] = field(default_factory=Counter)
     claims: dict[str, float] = field(
@@ -108,9 +109,7 @@ class Summary:
             "events": self.types.total(),
             "requests": None if is_unseen else self.types["model.request"],
             "tool_calls": None if is_one_process else dict(sorted((+self.kinds).items())),
-            "test_cycles": None
-            if self.tools.total()
-            else 0,  # nothing tells which calls of an agent run tests
+            "test_cycles": None if is_one_process else self.test_cycles if self.tools.total() else 0,
             "agent_processes": self.tools.total() - self.kinds.total(),
             "edits": self.edits,
             "checks": self.types["check.end"],
@@ -171,13 +170,14 @@ class Summary:
     def _list(self, event: Event) -> None:
         lists = {"monitor.alert": self.alerts, "operator.decision": self.decisions}
         listed = lists.get(event.type, self.interventions)
-        if len(listed) < MOST_LISTED:
+        most = MOST_LISTED * (1 if _is_advice(event) else 2)  # much advice hides no violation
+        if len(listed) < most:
             listed.append({"event": event.seq, "t": event.t, **event.payload})
         else:
             self.left_out[event.type] += 1
 
     def _add_work(self, kind: str, payload: Mapping[str, Any]) -> None:
-        """What the agent did."""
+        """What the agent did, and what was counted of it."""
         if kind == "tool.call":
             tool = str(payload.get("kind", "other"))
             self.tools[tool] += 1
@@ -196,6 +196,12 @@ class Summary:
             self.gaps = None if not isinstance(count, int) else count + (self.gaps or 0)
         elif kind == "permission.decision":
             self.denied += payload.get("decision") == "deny"
+        elif kind == "run.end" and "test_cycles" in payload:
+            self.test_cycles = _number(payload["test_cycles"])
+
+
+def _is_advice(event: Event) -> bool:
+    return event.type == "monitor.alert" and event.payload.get("severity") == "advisory"
 
 
 def _claimed_number(value: Any) -> float:

@@ -8,23 +8,24 @@ from __future__ import annotations
 import decimal
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.agents.base import Agent
 from steelyard.contract.allowed_hosts import THIS_MACHINE
 from steelyard.contract.parse.host_variables import secret_host_values
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault, LastingFault
+from steelyard.evidence.fallback_units import FALLBACK
 from steelyard.evidence.redact import Secrets
 from steelyard.evidence.text_rules import TextRules, read_patterns
 from steelyard.execution.alerts import stop_for_models
 from steelyard.execution.live_run import LiveRun
-from steelyard.gateway import address
+from steelyard.gateway import address, cassette, records, route, server
+from steelyard.gateway import caps as gateway_caps
 from steelyard.gateway.upstream.upstreams import Upstream, upstreams_for
 from steelyard.plan.trial import Trial
-
-if TYPE_CHECKING:
-    from steelyard.providers.prices import Prices
+from steelyard.providers import prices as provider_prices
+from steelyard.providers import usage
 
 
 def speaks_to_models(agent: Agent) -> bool:
@@ -35,11 +36,9 @@ def gateway_address(agent: Agent, environment: Environment) -> address.GatewayAd
     """Where the agent will find its models; None for one that speaks to none."""
     if not speaks_to_models(agent):
         return None
-    from steelyard.gateway.server import gateway_server  # noqa: PLC0415  # asyncio, where it is needed
-
     # A local sandbox has no names of its own.
     host = "127.0.0.1" if environment.sandbox == "local" else THIS_MACHINE
-    return address.GatewayAddress(host, gateway_server().port, address.draw_key())
+    return address.GatewayAddress(host, server.gateway_server().port, address.draw_key())
 
 
 def secrets_of(trial: Trial, agent: Agent) -> Secrets:
@@ -61,27 +60,23 @@ def open_route(run: LiveRun) -> None:
     """Before the sandbox starts; the run's end closes it."""
     if run.gateway is None:
         return
-    from steelyard.gateway.caps import Caps, ModelBudget  # noqa: PLC0415  # asyncio, where it is needed
-    from steelyard.gateway.records import Recorder  # noqa: PLC0415  # the same
-    from steelyard.gateway.route import Route  # noqa: PLC0415  # the same
-    from steelyard.gateway.server import gateway_server  # noqa: PLC0415  # the same
-    from steelyard.providers.usage import Usage  # noqa: PLC0415  # the same
-
     prices = prices_of(run.trial)
-    prices.cost("anthropic", "claude", Usage(), 0)  # loads the prices here, and not while a request waits
+    prices.cost(
+        "anthropic", "claude", usage.Usage(), 0
+    )  # loads the prices here, and not while a request waits
     budget = run.trial.contract.spec.budget
-    caps = Caps(
+    caps = gateway_caps.Caps(
         tokens=budget.tokens,
         cost_usd=decimal.Decimal(str(budget.less_headroom(budget.cost_usd))),
         cost_units=decimal.Decimal(str(budget.less_headroom(budget.cost_units))),
         model_calls=budget.model_calls,
     )
-    run.route = Route(
+    run.route = route.Route(
         run.gateway.key,
-        gateway_server(),
+        server.gateway_server(),
         _upstreams(run.trial, run.agent),
-        Recorder(run.events, run.blobs, run.trial.options.gateway.model_text, text_rules(run.trial)),
-        ModelBudget(caps),
+        records.Recorder(run.events, run.blobs, run.trial.options.gateway.model_text, text_rules(run.trial)),
+        gateway_caps.ModelBudget(caps),
         prices,
         **_cassette(run),
         on_failure=lambda: _kill(run),
@@ -95,23 +90,23 @@ def _cassette(run: LiveRun) -> dict[str, Any]:
     options, gateway = run.trial.options.gateway, run.gateway
     if gateway is None or not (options.record or options.replay):
         return {}
-    from steelyard.gateway.cassette import CassettePlayer, CassetteWriter, folder_of  # noqa: PLC0415  # the same
-
     placeholders = {gateway.key: "{key}", f"{gateway.host}:{gateway.port}": "{gateway}"}
     if options.replay:
-        return {"player": CassettePlayer(folder_of(Path(options.replay), run.trial.id), placeholders)}
+        return {
+            "player": cassette.CassettePlayer(
+                cassette.folder_of(Path(options.replay), run.trial.id), placeholders
+            )
+        }
     trial = run.trial
     index = {"contract": trial.contract.id, "agent": run.agent.name, "repeat": trial.repeat}
     folder = Path(options.record) / trial.id
-    return {"writer": CassetteWriter(folder, index, placeholders, run.folder.secrets)}
+    return {"writer": cassette.CassetteWriter(folder, index, placeholders, run.folder.secrets)}
 
 
-def prices_of(trial: Trial) -> Prices:
+def prices_of(trial: Trial) -> provider_prices.Prices:
     """How the requests of a run are priced; raises OperatorFault for a price list that cannot be read."""
-    from steelyard.providers.prices import Prices, read_cost_model  # noqa: PLC0415  # only where an agent speaks to models
-
     path = trial.options.gateway.cost_model
-    return Prices(read_cost_model(Path(path)) if path else None)
+    return provider_prices.Prices(provider_prices.read_cost_model(Path(path)) if path else None)
 
 
 def check_gateway(run: LiveRun) -> None:
@@ -125,8 +120,6 @@ def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
     """For the manifest: where requests go, and how they are priced. No key is in it."""
     if not speaks_to_models(agent):
         return None
-    from steelyard.providers.prices import FALLBACK  # noqa: PLC0415  # the same
-
     options = trial.options.gateway
     return {
         "mode": "replay" if options.replay else "record" if options.record else "live",

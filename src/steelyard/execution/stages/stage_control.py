@@ -1,12 +1,13 @@
 """The contract's stages -> which stage the run is in, and a workspace that is read-only in `inspect`.
 
     enforced   the contract requires it: the run begins with a read-only workspace, until `steelyard-stage write`
-    observed   the run begins in the first stage without enforcement; the first change of the workspace in `inspect` is the step to
-               `write`, and the first test run after it the step to `test`. An agent that asks for a stage by `steelyard-stage`
-               is held to it from then on.
+    observed   the run begins in the first stage without enforcement; the first change of the workspace in `inspect`, or the first tool
+               call of kind `write`, is the step to `write`, and the first test run after it the step to `test`. An agent that asks for a
+               stage by `steelyard-stage` is held to it from then on.
 
-Each step is `stage.leave` and `stage.enter`. A write that fails in an enforced `inspect`, or that is seen in it, is an alert. It is known by
-the system call, where the sandbox is watched, by a tool call or a request of kind `write`, or by the error message that a program prints.
+Each step is `stage.leave` and `stage.enter`. A write that fails in an enforced `inspect`, or that is seen in it, is an alert, and
+`policy.on_write_in_inspect` says what follows. It is known by the system call, where the sandbox is watched, by a tool call or a request
+of kind `write`, or by the error message that a program prints.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal
 
+from steelyard.contract.model import Action
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.events import EventLog
+from steelyard.monitors.alert import Alert
 from steelyard.monitors.reading import call_of
 from steelyard.sandboxes.base import WORKSPACE, Sandbox
 
@@ -39,16 +42,33 @@ def _is_refused_write(event: Event) -> bool:
     return is_decision and payload.get("stage") == "inspect"
 
 
+def _do_nothing(alert: Alert, seq: int) -> None:
+    """Until the interventions of the run are there."""
+
+
+def _what_wrote(event: Event) -> str:
+    payload = event.payload
+    if event.type == "kernel.attempt":
+        return f"{payload.get('process')} tried to write {payload.get('target')}"
+    if event.type == "permission.decision":
+        return "the agent asked whether it may write"
+    if event.type == "tool.call":
+        return f"the agent called {payload.get('tool') or payload.get('name') or 'a tool'} to write"
+    return f"{payload.get('path') or 'the workspace'} changed"
+
+
 class StageControl:
     """The stage of one run. One thread asks for stages; `observe` is called in the thread that appends an event.
 
     It has no lock: a lock that is held while an event is appended, and taken while one is delivered, would block both threads.
     """
 
-    def __init__(self, events: EventLog, stages: tuple[str, ...], mode: Mode) -> None:
+    def __init__(
+        self, events: EventLog, stages: tuple[str, ...], mode: Mode, on_write: Action = "alert"
+    ) -> None:
         self._events = events
         self._stages = stages
-        self._mode = mode
+        self._on_write = on_write  # what follows from a write in `inspect`
         self._sandbox: Sandbox | None = None
         self._is_working = False
         self._alerts = 0
@@ -58,6 +78,7 @@ class StageControl:
         self.is_enforced = mode == "enforced"
         self.current = stages[0]
         self.is_suspended: Callable[[], bool] = lambda: False  # writes, by an intervention
+        self.act: Callable[[Alert, int], None] = _do_nothing
 
     @property
     def is_staged(self) -> bool:
@@ -124,13 +145,13 @@ class StageControl:
         is_change = event.type in {"workspace.change", "workspace.changes"}
         is_write = event.type == "tool.call" and event.payload.get("kind") == "write"
         is_write = is_write and event.payload.get("whole_agent") is not True
-        if is_change and not self.is_enforced and "write" in self._stages:
+        if (is_change or is_write) and not self.is_enforced and "write" in self._stages:
             self._step("write", by="observation", cause=event.seq)
         elif is_write or (is_change and event.payload.get("attributed")):
-            self._alert({"event": event.seq, "seen": event.type})
+            self._alert({"event": event.seq, "seen": event.type}, _what_wrote(event))
         elif self.is_enforced and _is_refused_write(event):
             self._explained += event.type == "kernel.attempt"
-            self._alert({"event": event.seq, "seen": event.type})
+            self._alert({"event": event.seq, "seen": event.type}, _what_wrote(event))
 
     def _observe_test(self, event: Event) -> None:
         """A test runner of the agent's, where no stage is enforced."""
@@ -151,19 +172,31 @@ class StageControl:
             if self._explained:
                 self._explained -= 1
             else:
-                self._alert({"seen": "output"})
+                self._alert({"seen": "output"}, "a program printed that the file system is read-only")
 
-    def _alert(self, signals: dict[str, Any]) -> None:
+    def _alert(self, signals: dict[str, Any], what: str) -> None:
         self._alerts += 1
         if self._alerts > MOST_ALERTS:
             return
-        measured = {"signals": signals, "threshold": {"stage": "inspect"}, "enforced": self.is_enforced}
-        events = [seq for seq in (self._entered, signals.get("event")) if seq is not None]
-        payload = {"code": ALERT, "stage": "inspect", **measured, "events": events}
+        alert = Alert(
+            monitor="stages",
+            code=ALERT,
+            why=f"{what}, in stage inspect",
+            severity="advisory" if self._on_write == "alert" else "violation",
+            action=self._on_write,
+            signals=signals,
+            threshold={"stage": "inspect"},
+            events=[seq for seq in (self._entered, signals.get("event")) if seq is not None],
+            ends_as="safety",
+            more={"enforced": self.is_enforced},
+        )
+        payload = alert.payload("inspect")
+        del payload["monitor"]  # it is not raised again from the log: what a program prints is no event
         seq = self._events.append("monitor.alert", "monitor", payload)
         if self.is_enforced:
             refused = {"action": "refuse", "code": ALERT, "alert": seq}
             self._events.append("intervention", "harness", refused)
+        self.act(alert, seq)
 
     def _step(self, stage: str, *, by: str, cause: int | None = None) -> None:
         self._events.append("stage.leave", "harness", {"stage": self.current, "by": by})

@@ -1,6 +1,7 @@
 """The alerts of the monitors -> what is done about them, each step an event that names its alert.
 
     alert            nothing
+    kill             the processes of a command that took too long are killed, and the agent goes on
     throttle         the agent's processes are stopped for a while, longer each time
     suspend_writes   the workspace is read-only until an operator or the deadline decides
     pause            the agent's processes are stopped until an operator or the deadline decides
@@ -9,11 +10,13 @@
 
 The monitors read the events in the order of the log, a moment after they were appended: ten times a second while the agent
 works, and once more when its turn ends. An alert is a function of the log up to the last of its `events`. What takes time, such as a
-pause, happens in a thread of its own, one step after the other.
+pause, happens in a thread of its own, one step after the other; what stops no process (`suspend_writes`) waits in another, so that an
+agent whose writes are suspended can still be paused or throttled.
 """
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
@@ -47,6 +50,9 @@ class Task(NamedTuple):
     seq: int
 
 
+Tasks = queue.SimpleQueue[Task | None]
+
+
 class Interventions:
     """Of one run: follows its events, and acts on its sandbox while the agent works."""
 
@@ -64,16 +70,19 @@ class Interventions:
         self._operator: OperatorPause = policy.operator
         self._throttle_s = policy.breakers.throttle_s
         self._request_stop = request_stop
-        self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+        self._tasks: Tasks = queue.SimpleQueue()
+        self._suspensions: Tasks = queue.SimpleQueue()
         self._throttles: dict[str, int] = {}
         self._idle = threading.Event()  # set: the agent's turn is over
         self._take = events.follow()
         self._draining = threading.Lock()  # events are read in their order
         self._sampler = Sampler(events)
         self.are_writes_suspended = False
+        self._undecided: Task | None = None  # a suspension of writes
         self._paused_s = 0.0  # over all pauses that have ended
         self._paused_since: float | None = None
         self.allows_writes: Callable[[], bool] = lambda: True  # the stage of the run
+        self.on_wait: Callable[[str], None] = lambda _: None  # for what an operator is needed; "": no longer
 
     def drain(self) -> None:
         """Let the monitors read every event that is in the log by now, those of their own alerts included."""
@@ -87,13 +96,16 @@ class Interventions:
             self._sampler.agent_argv.add(tuple(map(str, event.payload.get("argv", ()))))
         for alert, payload in self._watchdog.observe(event):
             seq = self._events.append("monitor.alert", "monitor", payload)
-            self._act(alert, seq)
+            self.act(alert, seq)
 
-    def _act(self, alert: Alert, seq: int) -> None:
+    def act(self, alert: Alert, seq: int) -> None:
+        """Do what the alert, which is event `seq`, calls for."""
         if alert.action == "terminate":
             self._terminate(alert, seq)
         elif alert.action == "quarantine":
             self._quarantine(alert, seq)
+        elif alert.action == "suspend_writes":
+            self._suspensions.put(Task(alert, seq))
         elif alert.action != "alert":
             self._tasks.put(Task(alert, seq))
 
@@ -124,35 +136,40 @@ class Interventions:
     def acting(self, sandbox: Sandbox) -> Iterator[None]:
         """While the agent works in `sandbox`: it is sampled, and interventions act on it."""
         self._idle.clear()
-        self._drain()
-        thread = threading.Thread(
-            target=self._work, args=(sandbox,), name="steelyard-interventions", daemon=True
-        )
-        thread.start()
+        queues = (self._tasks, self._suspensions)
+        threads = [
+            threading.Thread(
+                target=self._work, args=(sandbox, tasks), name="steelyard-interventions", daemon=True
+            )
+            for tasks in queues
+        ]
+        for tasks in queues:
+            _empty(tasks)
+        if self._undecided is not None:  # writes are suspended in the next turn too
+            self._suspensions.put(self._undecided)
+        for thread in threads:
+            thread.start()
         try:
             with self._sampler.sampling(sandbox.process_tree(), self.drain):
                 yield
         finally:
             self._idle.set()
-            self._tasks.put(None)
-            thread.join()
+            for tasks, thread in zip(queues, threads, strict=True):
+                tasks.put(None)
+                thread.join()
 
     def close(self) -> None:
         remove_control(self._folder)
 
-    def _drain(self) -> None:
-        """What was asked for between two turns has nothing to act on."""
-        with suppress(queue.Empty):
-            while True:
-                self._tasks.get_nowait()
-
-    def _work(self, sandbox: Sandbox) -> None:
-        while (task := self._tasks.get()) is not None:
+    def _work(self, sandbox: Sandbox, tasks: Tasks) -> None:
+        while (task := tasks.get()) is not None:
             with suppress(InfraFault):  # a sandbox or a log that is gone: the run itself reports it
                 if task.alert.action == "throttle":
                     self._throttle(task, sandbox)
                 elif task.alert.action == "pause":
                     self._pause(task, sandbox)
+                elif task.alert.action == "kill":
+                    self._kill(task, sandbox)
                 else:
                     self._suspend_writes(task, sandbox)
 
@@ -164,14 +181,24 @@ class Interventions:
             if is_frozen:
                 self._idle.wait(delay_s)
 
+    def _kill(self, task: Task, sandbox: Sandbox) -> None:
+        tree = sandbox.process_tree()
+        killed = 0 if tree is None else tree.kill(task.alert.more["processes"])
+        self._record(task.alert, task.seq, "kill", killed=killed, applied=killed > 0)
+
     def _pause(self, task: Task, sandbox: Sandbox) -> None:
         with _frozen(sandbox) as is_frozen, self._clock_stopped(sandbox, is_frozen=is_frozen):
             clock = "stopped" if is_frozen else "running"
             self._record(task.alert, task.seq, "pause", applied=is_frozen, clock=clock, **self._deadline())
             begun = time.monotonic()
-            decision = self._decision(task.seq)
+            decision = self._decision(task)
             waited_s = round(time.monotonic() - begun, 3)
             self._follow(task, decision, paused_s=waited_s if is_frozen else 0.0)
+
+    @property
+    def counted_test_runs(self) -> int:
+        """How many there were among the calls that the agent reported."""
+        return self._watchdog.context.test_runs
 
     @property
     def paused_s(self) -> float:
@@ -196,17 +223,37 @@ class Interventions:
     def _suspend_writes(self, task: Task, sandbox: Sandbox) -> None:
         is_applied = self.are_writes_suspended = _set_writable(sandbox, writable=False)
         self._record(task.alert, task.seq, "suspend_writes", applied=is_applied, **self._deadline())
-        decision = self._decision(task.seq)
+        decision = self._decision(task)
         self.are_writes_suspended = False
-        if is_applied and not self._idle.is_set() and self.allows_writes():
+        if is_applied and self.allows_writes():
             _set_writable(sandbox, writable=True)
+        self._undecided = task if decision is None else None  # the turn ended first
         self._follow(task, decision)
 
     def _deadline(self) -> dict[str, Any]:
         return {"deadline_s": self._operator.deadline_s, "default": self._operator.default}
 
-    def _decision(self, seq: int) -> Decision | None:
-        """The operator's, or that of the deadline; None where the agent ended first."""
+    def _decision(self, task: Task) -> Decision | None:
+        self._announce(self._question(task.alert))
+        try:
+            return self._decided_by(task.seq)
+        finally:
+            self._announce("")
+
+    def _announce(self, text: str) -> None:
+        with suppress(OSError):  # a terminal that is gone changes no run
+            self.on_wait(text)
+
+    def _question(self, alert: Alert) -> str:
+        """For the person who started the run."""
+        state = "paused" if alert.action == "pause" else "writes are suspended"
+        return (
+            f"{state}: {alert.why}; `steelyard operate {os.path.relpath(self._folder.path)}` shows and decides it, "
+            f"without a decision in {self._operator.deadline_s:g} s: {self._operator.default}"
+        )
+
+    def _decided_by(self, seq: int) -> Decision | None:
+        """The operator's decision, or that of the deadline; None where the agent ended first."""
         deadline = time.monotonic() + self._operator.deadline_s
         while time.monotonic() < deadline:
             decision = read_decision(self._folder, seq)
@@ -237,6 +284,13 @@ class Interventions:
             self._terminate(
                 task.alert, task.seq, "operator", by, f"terminated by {decision.by}: {decision.reason}"
             )
+
+
+def _empty(tasks: Tasks) -> None:
+    """What was asked for between two turns has nothing to act on."""
+    with suppress(queue.Empty):
+        while True:
+            tasks.get_nowait()
 
 
 @contextmanager

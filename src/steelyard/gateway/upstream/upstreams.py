@@ -17,7 +17,9 @@ from urllib.parse import urlsplit
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import OperatorFault
 from steelyard.evidence.text_rules import read_patterns
+from steelyard.gateway import cassette
 from steelyard.plan.agent_options import GatewayOptions
+from steelyard.providers import prices
 from steelyard.providers.provider import PROVIDERS, Provider
 
 VARIABLE = "STEELYARD_UPSTREAM_"
@@ -51,17 +53,12 @@ def upstreams_for(
 def check_gateway_options(options: GatewayOptions) -> None:
     """Raises OperatorFault for a cassette or a price list that cannot be used."""
     _check_privacy(options)
-    if not options.record and not options.replay and not options.cost_model:
-        return
-    from steelyard.gateway.cassette import check_record, check_replay  # noqa: PLC0415  # only where one is named
-    from steelyard.providers.prices import read_cost_model  # noqa: PLC0415  # the same
-
     if options.record:
-        check_record(Path(options.record))
+        cassette.check_record(Path(options.record))
     if options.replay:
-        check_replay(Path(options.replay))
+        cassette.check_replay(Path(options.replay))
     if options.cost_model:
-        read_cost_model(Path(options.cost_model))
+        prices.read_cost_model(Path(options.cost_model))
 
 
 def _check_privacy(options: GatewayOptions) -> None:

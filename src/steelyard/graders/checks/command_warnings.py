@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.bench.execution_spec import SuiteSpec
+from steelyard.bench.runners import catalogue as runners
 from steelyard.bench.runners import node_command
 from steelyard.bench.suite import suite_of_spec
 from steelyard.bench.suite.package_scripts import missing_script, without_package_manager
@@ -52,17 +53,15 @@ def _first_line(file: Path) -> bytes:
 
 def runner_warnings(spec: SuiteSpec, tree: Path) -> Iterator[LintWarning]:
     """A `runner` that does not fit the command, and a report that is never read."""
-    from steelyard.bench.runners.catalogue import BY_NAME, runner_for  # noqa: PLC0415  # only for contracts with tests
-
     suite = without_package_manager(node_command.through_npm(suite_of_spec.suite_of(spec), tree), tree)
-    if spec.runner and spec.runner not in OF_ANY_COMMAND and not BY_NAME[spec.runner].claims(suite):
-        fits = runner_for(suite).NAME
+    if spec.runner and spec.runner not in OF_ANY_COMMAND and not runners.BY_NAME[spec.runner].claims(suite):
+        fits = runners.runner_for(suite).NAME
         instead = f"; it fits {fits}" if fits != "exit_code" else ""
         yield LintWarning(
             "runner", f"`{suite.command}` is not a command of {spec.runner}{instead}", fatal=True
         )
         return
-    runner = runner_for(suite, spec.runner)
+    runner = runners.runner_for(suite, spec.runner)
     if spec.report and runner.NAME != "junit":
         message = f"is not read: {runner.NAME} reports its results itself"
         yield LintWarning("junit_xml", message, fatal=bool(spec.runner))

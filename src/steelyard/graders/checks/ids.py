@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from steelyard.bench.suite import expected
 from steelyard.bench.suite.declared_ids import Names
 from steelyard.bench.suite.reported import Result
 from steelyard.contract.catalogue import LintWarning
@@ -62,9 +63,7 @@ class Asked:
 
 def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[str] = ()) -> Asked:
     """`besides` are ids of results that no wildcard may take, since other patterns name them."""
-    from steelyard.bench.suite.expected import is_of_the_suite  # noqa: PLC0415  # only where tests were run
-
-    names = Names.of(filter(is_of_the_suite, results))
+    names = Names.of(filter(expected.is_of_the_suite, results))
     taken: dict[str, bool] = {}
     absent, unclear = [], []
     for wanted in dict.fromkeys(declared):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from steelyard.bench.execution_spec import SuiteSpec
+from steelyard.bench.runners import catalogue as runners
 from steelyard.bench.suite.reported import Reported
 from steelyard.bench.suite.suite import Decision
 from steelyard.bench.suite.suite_of_spec import suite_of
@@ -26,10 +27,8 @@ ONLY_AN_EXIT_CODE = "this command reports no single tests, so declared ids canno
 
 
 def _known(runner: str) -> str:
-    from steelyard.bench.runners.catalogue import BY_NAME  # noqa: PLC0415  # only for contracts with tests
-
-    if runner and runner not in BY_NAME:
-        raise ValueError(f"unknown runner {runner!r}; there are {', '.join(sorted(BY_NAME))}")
+    if runner and runner not in runners.BY_NAME:
+        raise ValueError(f"unknown runner {runner!r}; there are {', '.join(sorted(runners.BY_NAME))}")
     return runner
 
 
@@ -128,10 +127,8 @@ class RunsTests(ReadsResults):
         )
 
     def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
-        from steelyard.bench.runners.catalogue import runner_for  # noqa: PLC0415  # only for contracts with tests
-
         places = [dest for _, dest in self.injected]
-        unread = self.ids and runner_for(suite_of(self.execution()), self.runner).NAME == "exit_code"
+        unread = self.ids and runners.runner_for(suite_of(self.execution()), self.runner).NAME == "exit_code"
         return (
             *id_doubts("ids", self.ids, baseline, places),
             *((LintWarning("ids", ONLY_AN_EXIT_CODE, fatal=False),) if unread else ()),

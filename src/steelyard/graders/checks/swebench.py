@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal, NamedTuple
 
 from steelyard.bench.execution_spec import SuiteSpec
+from steelyard.bench.runners import catalogue as runners
 from steelyard.bench.suite.declared_ids import dotted_name
 from steelyard.bench.suite.reported import Reported
 from steelyard.bench.suite.suite import Decision
@@ -114,13 +115,11 @@ class SweBench(ReadsResults):
         return (*super().contract_files(), *([self.patch] if self.patch else []))
 
     def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
-        from steelyard.bench.runners.catalogue import runner_for  # noqa: PLC0415  # only for contracts with tests
-
         del baseline
         both = [one for one in self.fail_to_pass if one in self.pass_to_pass]
         twice = LintWarning("pass_to_pass", f"in fail_to_pass too: {some(both)}", fatal=True)
         unread = LintWarning("cmd_prefix", ONLY_AN_EXIT_CODE, fatal=False)
-        by_code = runner_for(suite_of(self.execution()), self.runner).NAME == "exit_code"
+        by_code = runners.runner_for(suite_of(self.execution()), self.runner).NAME == "exit_code"
         return (*([twice] if both else []), *([unread] if by_code else []))
 
     def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:

@@ -14,6 +14,7 @@ from steelyard.errors import GraderFault
 from steelyard.evidence.change.render import render_patch
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.grade import Grade
+from steelyard.judge import score as judge_score
 from steelyard.judge.panel import MOST_MODELS, Panel
 from steelyard.judge.provider import maker_of
 from steelyard.judge.scoring import RUBRIC_BYTES, Produced, Scoring
@@ -79,13 +80,11 @@ class ModelJudge(Grader):
         panel = Panel.from_environment(self.named_models, case.keys)
         if isinstance(panel, str):
             return Grade.not_applicable(panel)
-        from steelyard.judge.score import prompt_id, score_output  # noqa: PLC0415  # 20 ms, only where a model is asked
-
-        if known := _earlier(case, panel, prompt_id()):
+        if known := _earlier(case, panel, judge_score.prompt_id()):
             return known
         patch = render_patch(case.change, case.blobs).patch.decode("utf-8", "replace")
-        jury = score_output(Produced(self._text(case), case.brief, patch), panel)
-        return _mean(jury, prompt_id())
+        jury = judge_score.score_output(Produced(self._text(case), case.brief, patch), panel)
+        return _mean(jury, judge_score.prompt_id())
 
     def _text(self, case: Case) -> str:
         if self._file is None:

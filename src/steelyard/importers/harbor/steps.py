@@ -26,7 +26,7 @@ VERIFIER_S = 120.0
 WORKDIR = "workdir"
 
 
-class Given(NamedTuple):
+class ReadTask(NamedTuple):
     """A task as it was read."""
 
     task: HarborTask
@@ -44,7 +44,7 @@ class Stepped(NamedTuple):
     copied: dict[str, Copied]
 
 
-def converted_steps(given: Given) -> Stepped:
+def converted_steps(given: ReadTask) -> Stepped:
     task, source, folder = given[:3]
     steps: list[dict[str, Any]] = []
     files: dict[str, bytes] = {}
@@ -73,7 +73,7 @@ def converted_steps(given: Given) -> Stepped:
     )
 
 
-def _step(given: Given, step: Step, number: int) -> dict[str, Any]:
+def _step(given: ReadTask, step: Step, number: int) -> dict[str, Any]:
     task, source, folder, options, users = given
     own = f"steps/{step.name}"
     wall_s = step.agent.timeout_sec or task.agent.timeout_sec

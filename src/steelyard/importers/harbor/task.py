@@ -28,7 +28,7 @@ from steelyard.importers.harbor.limits import limits
 from steelyard.importers.harbor.model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
 from steelyard.importers.harbor.network import reach_of
 from steelyard.importers.harbor.separate_verifier import ConvertedVerifier
-from steelyard.importers.harbor.steps import Given, Stepped, converted_steps, ready_of
+from steelyard.importers.harbor.steps import ReadTask, Stepped, converted_steps, ready_of
 from steelyard.importers.harbor.users import Users
 from steelyard.importers.harbor.variables import host_variables, resolved
 from steelyard.importers.reading import fault, read_text, read_toml, validated
@@ -92,7 +92,7 @@ def _convert(task: HarborTask, source: Source, folder: Path, options: Options, f
     with found:
         sizes = limits(task.environment, ("environment",), source)
     with found:
-        given = Given(task, source, folder, options, Users(task, source, folder, options))
+        given = ReadTask(task, source, folder, options, Users(task, source, folder, options))
         agent = given.users.agent()
         asked = converted_steps(given) if task.steps else _single_step(given, aec=aec)
     found.raise_all()
@@ -148,7 +148,7 @@ def _check_compose(folder: Path) -> None:
         raise fault(str(compose), "", "several containers are not supported yet")
 
 
-def _single_step(given: Given, *, aec: bool) -> Stepped:
+def _single_step(given: ReadTask, *, aec: bool) -> Stepped:
     """What a task in one step asks for, and how it is verified."""
     task, source, folder, options, _ = given
     found = Collected()
@@ -272,7 +272,7 @@ def _ready(task: HarborTask) -> dict[str, Any]:
     return {} if wanted is None else {"ready": ready_of(wanted)}
 
 
-def _verifier(given: Given, instruction: str) -> dict[str, Any]:
+def _verifier(given: ReadTask, instruction: str) -> dict[str, Any]:
     task, source, _, options, users = given
     output = next((path for path in reversed(_OUTPUT.findall(instruction)) if ".." not in path), None)
     env = resolved(task.verifier.env, ("verifier", "env"), source, options)

@@ -317,12 +317,13 @@ def serving(model: ScriptedModel, port: int = 0) -> Iterator[str]:
 
     def run() -> None:
         try:
-            loop.run_until_complete(_serve(model, port, address, found, ended))
+            # The runner ends connections that were accepted in the last moment, too.
+            with asyncio.Runner(loop_factory=lambda: loop) as runner:
+                runner.run(_serve(model, port, address, found, ended))
         except Exception as error:  # noqa: BLE001  # raised below, in the thread that waits
             failed.append(error)
         finally:
             found.set()
-            loop.close()
 
     thread = threading.Thread(target=run, name="steelyard-scripted", daemon=True)
     thread.start()

@@ -6,7 +6,6 @@ Each plot is a figure with a caption; the numbers that it draws stand in tables 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from steelyard.report.html.element import Markup, tag
 from steelyard.report.html.svg import (
@@ -16,20 +15,19 @@ from steelyard.report.html.svg import (
     legend,
     line,
     marker,
-    path,
     plot,
     series,
     short,
     text,
     ticks,
 )
-from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Burn, Pareto, PowerCurve
+from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Pareto
 from steelyard.stats.estimate import Estimate
 
 WIDTH = 760
 ROW = 34
 MOST_AGENTS, MOST_MODES, MOST_PAIRS = 40, 24, 40
-_SHARES = [(one / 100, f"{one}%") for one in (0, 20, 40, 60, 80, 100)]
+SHARES = [(one / 100, f"{one}%") for one in (0, 20, 40, 60, 80, 100)]
 
 
 Ranks = Mapping[str, int]  # agent -> its colour, shape and dash, the same in every plot
@@ -77,7 +75,7 @@ def success_plot(agents: Sequence[AgentNumbers]) -> Markup:
     drawn = plot(
         WIDTH,
         height + 16,
-        frame(x, y, _SHARES, ()),
+        frame(x, y, SHARES, ()),
         rows,
         label="Success rate of each agent with its 95% interval",
     )
@@ -161,7 +159,7 @@ def pareto_plot(pareto: Pareto, of: Ranks) -> Markup | None:
         WIDTH,
         height,
         drawn_legend,
-        frame(x, y, x_marks, _SHARES, ("cost of a trial", "success")),
+        frame(x, y, x_marks, SHARES, ("cost of a trial", "success")),
         points,
         label="Cost and success of each agent",
     )
@@ -170,165 +168,6 @@ def pareto_plot(pareto: Pareto, of: Ranks) -> Markup | None:
         drawn,
         f"Cost and success on {pareto.contracts} contracts that all were tried on. A ring marks agents that no other beats in both.",
     )
-
-
-def survival_plot(agents: Sequence[AgentNumbers], of: Ranks) -> Markup | None:
-    shown = [one for one in agents if one.time_to_success.curve][:MOST_AGENTS]
-    longest = max((point[0] for one in shown for point in one.time_to_success.curve), default=0.0)
-    if longest <= 0:
-        return None
-    lines = [
-        Line(
-            one.agent,
-            of.get(one.agent, 0),
-            [(0.0, 0.0), *((point[0], point[1]) for point in one.time_to_success.curve)],
-        )
-        for one in shown
-    ]
-    return figure(
-        "Time to success",
-        _lines(
-            lines,
-            (longest, 1.0),
-            (_seconds_ticks(longest), _SHARES),
-            ("time since the start of the trial", "succeeded by then"),
-            label="Time to success",
-            stepped=True,
-        ),
-        "Share of trials that have succeeded by a time (Kaplan-Meier; a trial that ended without success is censored).",
-    )
-
-
-def _seconds_ticks(longest: float) -> list[tuple[float, str]]:
-    unit, name = next(
-        (size, name)
-        for least, size, name in ((7200, 3600, "h"), (180, 60, "min"), (0.5, 1, "s"), (0, 0.001, "ms"))
-        if longest > least or not least
-    )
-    return [(value * unit, f"{value:g} {name}") for value in ticks(0, longest / unit)]
-
-
-def pass_k_plot(agents: Sequence[AgentNumbers], of: Ranks) -> Markup | None:
-    shown = [one for one in agents if len(one.pass_k) > 1 and not one.is_baseline][:MOST_AGENTS]
-    if not shown:
-        return None
-    most = max(point.k for one in shown for point in one.pass_k)
-    lines = []
-    for one in shown:
-        any_ = [
-            (float(point.k), point.at_least_one.value)
-            for point in one.pass_k
-            if point.at_least_one.value is not None
-        ]
-        all_ = [
-            (float(point.k), point.all_of_them.value)
-            for point in one.pass_k
-            if point.all_of_them.value is not None
-        ]
-        lines.append(Line(f"{short(one.agent, 16)} pass@k", of.get(one.agent, 0), any_))
-        lines.append(Line(f"{short(one.agent, 16)} pass^k", of.get(one.agent, 0), all_, is_dashed=True))
-    marks = (
-        [(float(k), str(k)) for k in range(1, most + 1)]
-        if most <= 12
-        else [(value, f"{value:g}") for value in ticks(1, most)]
-    )
-    return figure(
-        "Repeats",
-        _lines(lines, (float(most), 1.0), (marks, _SHARES), ("k", ""), label="pass@k and pass^k", least=1.0),
-        "pass@k: at least one of k repeats succeeds. pass^k: all of k repeats succeed.",
-    )
-
-
-def power_plot(curves: Sequence[PowerCurve]) -> Markup | None:
-    shown = [one for one in curves if len(one.points) > 1][:SERIES_SHOWN]
-    if not shown:
-        return None
-    most = max(float(point[0]) for one in shown for point in one.points)
-    lines = [
-        Line(
-            f"{short(one.second, 18)} against {short(one.first, 18)}",
-            at,
-            [(float(count), share) for count, share in one.points],
-        )
-        for at, one in enumerate(shown)
-    ]
-    marks = [(value, f"{value:g}") for value in ticks(0, most)]
-    assumed = "; ".join(shown[0].assumptions)
-    return figure(
-        "Power",
-        _lines(
-            lines, (most, 1.0), (marks, _SHARES), ("contracts", "power"), label="Power by number of contracts"
-        ),
-        f"Chance that a study with so many contracts shows the difference (paired test, 5%). Assumed: {assumed}.",
-    )
-
-
-SERIES_SHOWN = 8
-
-
-def burn_plot(burns: Sequence[Burn], of: Ranks) -> Markup | None:
-    shown = [one for one in burns if one.points and one.points[-1][1] > 0][:SERIES_SHOWN]
-    if not shown:
-        return None
-    trials = max(float(one.points[-1][0]) for one in shown)
-    spent = max(one.points[-1][1] for one in shown)
-    lines = [
-        Line(one.agent, of.get(one.agent, 0), [(float(count), usd) for count, usd in one.points])
-        for one in shown
-    ]
-    unknown = sum(one.unknown for one in burns)
-    x_marks, y_marks = (
-        [(value, f"{value:g}") for value in ticks(0, trials)],
-        [(value, f"${value:g}") for value in ticks(0, spent)],
-    )
-    more = f" {unknown} trials have no known cost and are not in it." if unknown else ""
-    return figure(
-        "Spending",
-        _lines(
-            lines,
-            (trials, spent),
-            (x_marks, y_marks),
-            ("trials", "spent"),
-            label="Money spent over the trials",
-        ),
-        f"What each agent had cost after so many trials.{more}",
-    )
-
-
-class Line(NamedTuple):
-    """One line of a plot; `number` is its colour and shape."""
-
-    name: str
-    number: int
-    points: Sequence[tuple[float, float]]
-    is_dashed: bool = False
-
-
-Marks = Sequence[tuple[float, str]]
-
-
-def _lines(  # noqa: PLR0913  # what a plot of lines consists of
-    lines: Sequence[Line],
-    most: tuple[float, float],
-    marks: tuple[Marks, Marks],
-    names: tuple[str, str],
-    *,
-    label: str,
-    least: float = 0.0,
-    stepped: bool = False,
-) -> Markup:
-    drawn_legend, needed = legend(
-        [(short(one.name, 34), one.number, one.is_dashed) for one in lines], 20, width=WIDTH
-    )
-    top = 20 + needed + 22
-    height = top + 270
-    x, y = Scale(least, most[0], 64, WIDTH - 20), Scale(0, most[1], height - 50, top)
-    drawn = []
-    for one in lines:
-        places = [(x(value), y(height_)) for value, height_ in one.points]
-        drawn.append(path(places, one.number, stepped=stepped, is_dashed=one.is_dashed))
-        drawn += [marker(*places[-1], one.number, 4)] if places else []
-    return plot(WIDTH, height, drawn_legend, frame(x, y, marks[0], marks[1], names), drawn, label=label)
 
 
 def mode_map(agents: Sequence[AgentNumbers]) -> Markup | None:

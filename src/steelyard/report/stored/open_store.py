@@ -13,6 +13,7 @@ from steelyard.evidence.folder.gradings import grading_files
 from steelyard.evidence.held_run import is_waiting
 from steelyard.evidence.live_state import live_state, started_at
 from steelyard.report.result import result_line
+from steelyard.store import store
 from steelyard.store.entry import (
     ALTERED,
     INTERRUPTED,
@@ -23,19 +24,17 @@ from steelyard.store.entry import (
     entry_of_line,
     entry_of_manifest,
 )
+from steelyard.study import record as study_record
 
 if TYPE_CHECKING:
-    from steelyard.store.store import Store
     from steelyard.study.observer import TrialResult
 
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
-def open_store(root: Path, url: str | None = None) -> Store:
+def open_store(root: Path, url: str | None = None) -> store.Store:
     """The store of a folder of runs; call `sync` before a listing."""
-    from steelyard.store.store import Store  # noqa: PLC0415  # SQLAlchemy takes as long as the rest of the command
-
-    return Store(root, read_entry, url)
+    return store.Store(root, read_entry, url)
 
 
 def read_entry(folder: RunFolder) -> Entry:
@@ -64,12 +63,10 @@ def entries_of(result: TrialResult) -> tuple[Entry, ...]:
     """The runs of a trial that has just ended: as this process graded them, else as their folders say."""
     if not result.records:
         return tuple(read_entry(RunFolder(path)) for path in result.folders)
-    from steelyard.study.record import grading_of  # noqa: PLC0415  # graders and verdicts, which no listing needs
-
     return tuple(
         entry_of_line(
             one.evidence.folder.run_id,
-            result_line(one.evidence, grading_of(one)),
+            result_line(one.evidence, study_record.grading_of(one)),
             started_at(one.evidence.folder),
         )
         for one in result.records

@@ -41,8 +41,10 @@ def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
         return
     usd, hours = forecast["usd"], forecast["hours"]
     yield f"trials     {forecast['trials']}"
-    yield f"cost       {_spread(usd, 'USD')}"
-    yield f"time       {_spread(*_in_its_unit(hours))} with {forecast['jobs']} at a time; from {forecast['from']}"
+    source = "" if hours["expected"] is None else f"; from {forecast['from']}"
+    unknown = {name: forecast["trials"] - count for name, count in forecast["known"].items()}
+    yield f"cost       {_spread(usd, 'USD', unknown['usd'])}"
+    yield f"time       {_spread(*_in_its_unit(hours), unknown['hours'])} with {forecast['jobs']} at a time{source}"
     if forecast.get("power"):
         yield from _power(forecast["power"])
 
@@ -71,9 +73,12 @@ def _in_its_unit(hours: Mapping[str, float | None]) -> tuple[Mapping[str, float 
     return {name: None if value is None else value * factor for name, value in hours.items()}, unit
 
 
-def _spread(one: Mapping[str, float | None], unit: str) -> str:
+def _spread(one: Mapping[str, float | None], unit: str, unknown: int) -> str:
+    if one["most"] == 0:
+        return "none: no agent of this plan can reach a model"
     if one["expected"] is None:
-        return f"not known; at most {one['most']:.2f} {unit}"
+        of = "1 trial has" if unknown == 1 else f"{unknown} trials have"
+        return f"not known ({of} no earlier run to go by); at most {one['most']:.2f} {unit}"
     return f"about {one['expected']:.2f} {unit} [{one['low']:.2f}, {one['high']:.2f}], at most {one['most']:.2f} {unit}"
 
 

@@ -6,11 +6,3 @@
 
 Renderers (terminal, Markdown, HTML) format what is here; they never divide.
 """
-
-from __future__ import annotations
-
-from steelyard.report.study_summary.model import StudySummary
-from steelyard.report.study_summary.read_results import ResultSet, read_results
-from steelyard.report.study_summary.summarise import summarise_study
-
-__all__ = ["ResultSet", "StudySummary", "read_results", "summarise_study"]

@@ -55,14 +55,14 @@ def agent_numbers(
 
 
 def counts_by_contract(records: Sequence[TrialRecord]) -> dict[str, Counts]:
-    """Successes, failures and undecided trials of each contract."""
+    """Successes, failures and undecided trials of each contract; in order of digests, for what is drawn depends on the order."""
     return {
         digest: Counts(
             sum(one.category == "success" for one in each),
             sum(one.category == "failure" for one in each),
             sum(not one.is_decided for one in each),
         )
-        for digest, each in by_contract(records).items()
+        for digest, each in sorted(by_contract(records).items())
     }
 
 

@@ -31,6 +31,7 @@ from steelyard.stats.skewed_mean import kurtosis_degrees
 from steelyard.stats.survival import log_rank
 
 NOT_COMPARABLE = "not comparable"
+JUDGES = "judge models"
 MOST_NAMED = 5  # contracts that a difference names
 RESAMPLING = Resampling(2000)
 
@@ -48,8 +49,10 @@ AT_THE_END = Look()
 
 
 def compare_all(agents: dict[str, list[TrialRecord]], look: Look = AT_THE_END) -> tuple[AgentComparison, ...]:
-    """Every pair of agents, in order, with p-values that account for each other."""
-    found = [_only_comparable(compare_agents(agents, *pair, look)) for pair in combinations(agents, 2)]
+    """Every pair of agents, by name, with p-values that account for each other."""
+    found = [
+        _only_comparable(compare_agents(agents, *pair, look)) for pair in combinations(sorted(agents), 2)
+    ]
     return _adjust(found)
 
 
@@ -107,7 +110,7 @@ def compare_agents(
     test, exact = permutation_test(pairs), mcnemar(pairs)
     undecided = sum(each.undecided for side in counts for each in side.values())
     is_open = undecided > 0 and is_fragile(difference, worst, best)
-    return AgentComparison(
+    comparison = AgentComparison(
         first=first,
         second=second,
         difference=difference,
@@ -129,10 +132,9 @@ def compare_agents(
         flips=flips(one, two),
         differences=differences(one, two),
         more_contracts=_more(difference, pairs),
-        sentence=comparison_sentence(
-            first, second, difference, pairs, undecided, is_fragile=is_open, more=_more(difference, pairs)
-        ),
+        sentence="",
     )  # fmt: skip
+    return replace(comparison, sentence=comparison_sentence(comparison, pairs))
 
 
 def _difference(
@@ -243,19 +245,40 @@ def differences(one: Sequence[TrialRecord], two: Sequence[TrialRecord]) -> tuple
         versions = sorted({each.context.agent_version for each in side if each.context})
         if len(versions) > 1:
             found.append(Difference(f"version of {side[0].agent}", versions[0], ", ".join(versions[1:])))
-    found += _other_versions(one, two)
+    found += [*_other_versions(one, two), *_unjudged(one, two)]
     return tuple(found)
 
 
 def _unlike(left: Sequence[TrialRecord], right: Sequence[TrialRecord]) -> list[tuple[str, str, str]]:
     sides = [_conditions(side) for side in (left, right)]
     if not all(sides):
-        return []
+        return _unlike_judges(left, right)
     names = sorted({name for side in sides for name in side})
     pairs = [
         (name, *(", ".join(sorted(side.get(name, {"not recorded"}))) for side in sides)) for name in names
     ]
-    return [(name, one, two) for name, one, two in pairs if one != two]
+    return [(name, one, two) for name, one, two in pairs if one != two] + _unlike_judges(left, right)
+
+
+def _unlike_judges(left: Sequence[TrialRecord], right: Sequence[TrialRecord]) -> list[tuple[str, str, str]]:
+    """Of runs that were judged: a run that did not complete is not."""
+    one, two = (_judges(side) for side in (left, right))
+    return [(JUDGES, one, two)] if one and two and one != two else []
+
+
+def _judges(records: Sequence[TrialRecord]) -> str:
+    return "; ".join(sorted({", ".join(one.judge) for one in records if one.judge}))
+
+
+def _unjudged(one: Sequence[TrialRecord], two: Sequence[TrialRecord]) -> list[Difference]:
+    """One agent was judged and the other never, although it completed runs."""
+    shared = {each.digest for each in one} & {each.digest for each in two}
+    sides = [[each for each in side if each.digest in shared] for side in (one, two)]
+    models = [_judges(side) for side in sides]
+    completed = [any(each.termination_class == "completed" for each in side) for side in sides]
+    if bool(models[0]) != bool(models[1]) and completed[0] and completed[1]:
+        return [Difference(JUDGES, models[0] or "none", models[1] or "none")]
+    return []
 
 
 def _conditions(records: Sequence[TrialRecord]) -> dict[str, set[str]]:
@@ -265,7 +288,6 @@ def _conditions(records: Sequence[TrialRecord]) -> dict[str, set[str]]:
             continue
         for name, value in one.context.conditions.items():
             found.setdefault(name, set()).add(value[:16])
-        found.setdefault("judge models", set()).add(", ".join(one.judge) or "none")
     return found
 
 

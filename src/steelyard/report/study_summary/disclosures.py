@@ -15,7 +15,7 @@ from steelyard.report.study_summary.model import (
     LabelErrorRow,
     Precision,
 )
-from steelyard.report.study_summary.trial_record import TrialRecord, rate_of
+from steelyard.report.study_summary.trial_record import TrialRecord, Trials, rate_of
 from steelyard.stats.labels import Labelled, label_errors
 from steelyard.study.deviations import DEFAULT_BUDGET
 
@@ -37,7 +37,9 @@ NO_MODE = "no failure mode"
 AS_PLANNED = "as planned"  # of a study that departs from its own plan
 
 
-def disclose(records: Sequence[TrialRecord], agents: Sequence[AgentNumbers]) -> Disclosures:
+def disclose(trials: Trials, agents: Sequence[AgentNumbers]) -> Disclosures:
+    """The cost is that of every run: retries and honeypots are paid for too."""
+    records = trials.records
     labels = label_errors(_labelled(records))
     return Disclosures(
         label_errors=tuple(LabelErrorRow(*one) for one in labels),
@@ -49,7 +51,7 @@ def disclose(records: Sequence[TrialRecord], agents: Sequence[AgentNumbers]) -> 
             if (found := _counted(reason, records, partial(_has_reason, reason=reason))).count
         ),
         indeterminate_model=MODEL,
-        cost_by_phase=_by_phase(records),
+        cost_by_phase=_by_phase(trials.runs),
         discoveries=discoveries(records),
         precision=tuple(row for one in agents if not one.is_baseline for row in precision(one)),
         reproducibility=_artefacts(records),
@@ -87,7 +89,7 @@ def _labelled(records: Iterable[TrialRecord]) -> list[Labelled]:
 
 
 def _by_phase(records: Sequence[TrialRecord]) -> dict[str, dict[str, float | None]]:
-    """Totals of what is known, with the number of trials of which it is not."""
+    """Totals of what is known, with the number of runs of which it is not."""
     return {
         "inference": {
             **_total("tokens", [one.tokens for one in records]),
@@ -112,7 +114,7 @@ def _total(unit: str, values: Sequence[float | None]) -> dict[str, float | None]
     known = [value for value in values if value is not None]
     return {
         unit: math.fsum(known) if known else None,
-        f"{unit}_unknown_trials": float(len(values) - len(known)),
+        f"{unit}_unknown_runs": float(len(values) - len(known)),
     }
 
 

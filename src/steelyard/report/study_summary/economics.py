@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import special
 
 from steelyard.report.study_summary.model import Economics, Pareto, ParetoPoint, Spread
 from steelyard.report.study_summary.trial_record import TrialRecord, by_contract, rate_of
 from steelyard.stats.bootstrap import Resampling
+from steelyard.stats.clustered_mean import clustered_mean
 from steelyard.stats.cost import Spending, cost_per_success, pareto_front
 from steelyard.stats.estimate import Estimate, unknown
 
@@ -66,30 +66,11 @@ def spread(values: Sequence[float | None], records: Sequence[TrialRecord]) -> Sp
 
 
 def _mean(values: Sequence[float | None], records: Sequence[TrialRecord]) -> Estimate:
-    """Total by trials, with the linearised variance of a ratio over contracts."""
-    pairs = [(value, one.digest) for value, one in zip(values, records, strict=True) if value is not None]
-    mean = math.fsum(value for value, _ in pairs) / len(pairs)
     groups: dict[str, list[float]] = {}
-    for value, digest in pairs:
-        groups.setdefault(digest, []).append(value)
-    count = len(groups)
-    if count < 2:
-        why = "one contract gives no interval"
-        return Estimate(mean, None, None, "mean", len(pairs), count, why=why)
-    squares = math.fsum((math.fsum(each) - mean * len(each)) ** 2 for each in groups.values())
-    if squares <= 1e-18 * max(1.0, mean**2):
-        why = "all contracts have the same mean, which says nothing about others"
-        return Estimate(mean, None, None, "mean", len(pairs), count, why=why)
-    error = math.sqrt(count / (count - 1) * squares) / len(pairs)
-    half = float(special.stdtrit(count - 1, 0.975)) * error
-    return Estimate(
-        mean,
-        max(0.0, mean - half),
-        mean + half,
-        "mean over trials, contracts as clusters, t",
-        len(pairs),
-        count,
-    )
+    for value, one in zip(values, records, strict=True):
+        if value is not None:
+            groups.setdefault(one.digest, []).append(value)
+    return clustered_mean(list(groups.values()))
 
 
 def pareto_of(agents: dict[str, list[TrialRecord]]) -> Pareto:

@@ -265,7 +265,7 @@ class Disclosures:
 
 @dataclass(frozen=True, slots=True)
 class Burn:
-    """What an agent had cost after so many of its trials; `unknown` trials have no known cost and are not in the sum."""
+    """What an agent had cost after so many of its runs; `unknown` runs have no known cost and are not in the sum."""
 
     agent: str
     points: tuple[tuple[int, float], ...]
@@ -349,6 +349,7 @@ class StudySummary:
     burn: tuple[Burn, ...] = ()
     power: tuple[PowerCurve, ...] = ()
     version_rates: tuple[VersionRate, ...] = ()
+    honeypots: tuple[Counted, ...] = ()  # by agent: trials that were passed although that is impossible
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:

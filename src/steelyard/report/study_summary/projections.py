@@ -13,14 +13,14 @@ FACTORS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)
 USUAL_ICC = 0.2  # where the records do not tell
 
 
-def burn_of(records: Sequence[TrialRecord]) -> tuple[Burn, ...]:
-    """For each agent the cost after each of its trials, in the order of the runs; unknown costs are counted, not added."""
+def burn_of(runs: Sequence[TrialRecord]) -> tuple[Burn, ...]:
+    """For each agent the cost after each of its runs, retries included, in their order; unknown costs are counted, not added."""
     points: dict[str, list[tuple[int, float]]] = {}
     unknown: dict[str, int] = {}
-    for one in records:
+    for one in runs:
         each = points.setdefault(one.agent, [(0, 0.0)])
-        trials, spent = each[-1]
-        each.append((trials + 1, spent + (one.cost_usd or 0.0)))
+        count, spent = each[-1]
+        each.append((count + 1, spent + (one.cost_usd or 0.0)))
         unknown[one.agent] = unknown.get(one.agent, 0) + (one.cost_usd is None)
     return tuple(Burn(agent, _thin(each), unknown[agent]) for agent, each in points.items())
 

@@ -11,10 +11,14 @@ from typing import Any
 import orjson
 
 from steelyard.errors import OperatorFault
+from steelyard.plan import order
 from steelyard.report.result import SCHEMA, VERDICTS
 from steelyard.report.stored.open_store import open_store
 from steelyard.report.study_summary.run_context import RunContext, read_context
 from steelyard.stats.design.sequential import LookRule, require_rule
+from steelyard.store import query
+from steelyard.study.protocol import folder as study_folder
+from steelyard.study.protocol import status
 
 Line = Mapping[str, Any]
 
@@ -79,12 +83,10 @@ def of_lines(source: str, lines: list[Line], **more: Any) -> ResultSet:
 
 
 def _read_folder(folder: Path, study: str | None, store_url: str | None) -> ResultSet:
-    from steelyard.store.query import Query  # noqa: PLC0415  # SQLAlchemy takes as long as the rest of the command
-
     with open_store(folder, store_url) as store:
         store.sync()
         lines: list[Line] = list(store.results(study=study))
-        states = Counter(entry.state for entry in store.query(Query(study=study)))
+        states = Counter(entry.state for entry in store.query(query.Query(study=study)))
     without = {state: count for state, count in sorted(states.items()) if state not in VERDICTS}
     source = str(folder) if study is None else f"{folder}, study {study}"
     return of_lines(source, lines, without_result=without, **plan_of(folder, lines))
@@ -92,27 +94,25 @@ def _read_folder(folder: Path, study: str | None, store_url: str | None) -> Resu
 
 def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
     """How many trials the plan of these lines has, while the study has not ended; nothing outside a study."""
-    from steelyard.plan.order import count_trials  # noqa: PLC0415  # few folders have studies
-    from steelyard.study.protocol.folder import DIGITS, STUDIES, StudyFolder  # noqa: PLC0415  # few folders have studies
-    from steelyard.study.protocol.status import deviations_of  # noqa: PLC0415
-
     digests = {str(_study_of(line).get("digest")) for line in lines}
     if len(digests) != 1 or digests == {"None"}:
         return {}
-    study = StudyFolder(folder / STUDIES / next(iter(digests))[:DIGITS])
+    study = study_folder.StudyFolder(
+        folder / study_folder.STUDIES / next(iter(digests))[: study_folder.DIGITS]
+    )
     try:
         if not study.is_begun:
             return {}
         log, plan = study.log(), study.plan()
     except (OSError, ValueError):
         return {}
-    planned = count_trials(plan, study.removed())
+    planned = order.count_trials(plan, study.removed())
     end: Mapping[str, Any] = next(
         (entry for entry in reversed(log) if entry.get("what") in {"start", "end"}), {}
     )
     facts = {
         "plan_note": _plan_note(planned, lines, end),
-        "study_deviations": tuple(deviations_of(plan, log)),
+        "study_deviations": tuple(status.deviations_of(plan, log)),
         "planned_caps": ("cost_usd",)
         if plan.budget.total_usd is not None or plan.budget.task_usd is not None
         else (),
@@ -130,7 +130,7 @@ def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
 def _plan_note(planned: int, lines: Sequence[Line], end: Mapping[str, Any]) -> str:
     if end.get("how") == "complete":
         return ""
-    finished = len({line.get("trial") for line in lines})
+    finished = len({line.get("trial") for line in lines if line.get("termination") != "operator"})
     how = f"the study ended: {end.get('how')}" if end.get("what") == "end" else "the study has not ended"
     how = {"held": "the study is held", "partial": "the study is not complete"}.get(str(end.get("how")), how)
     why = f" ({end.get('why')})" if end.get("why") else ""

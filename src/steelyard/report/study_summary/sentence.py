@@ -4,38 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.report.study_summary.model import AgentComparison
 from steelyard.stats.compare.pairs import Pair
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.indeterminate import conclusion
 
 USUAL = 0.95
 
 
-def comparison_sentence(  # noqa: PLR0913  # each part of the sentence
-    first: str,
-    second: str,
-    difference: Estimate,
-    pairs: Sequence[Pair],
-    undecided: int,
-    *,
-    is_fragile: bool,
-    more: int | None,
-) -> str:
+def comparison_sentence(one: AgentComparison, pairs: Sequence[Pair]) -> str:
     """`B solves more than A: +9 points [2, 16], 40 contracts, 3 repeats; 4 undecided trials would not change this`."""
+    first, second, difference = one.first, one.second, one.difference
     if difference.value is None:
-        without = f"; {_count(undecided, 'trial')} without a decision" if undecided else ""
+        without = f"; {_count(one.undecided, 'trial')} without a decision" if one.undecided else ""
         return f"cannot tell {second} from {first}: {difference.why}{without}"
     size = f"{points(difference)}, {_count(len(pairs), 'contract')}, {_repeats(pairs)}"
-    found = conclusion(difference)
-    if found == "better":
+    if one.conclusion == "better":
         head = f"{second} solves more than {first}: {size}"
-    elif found == "worse":
+    elif one.conclusion == "worse":
         head = f"{second} solves less than {first}: {size}"
     elif difference.value == 0 and len(pairs) > 1:
         head = f"no difference between {second} and {first} is seen: {size}; more trials like these would narrow the interval"
     else:
-        head = f"cannot tell {second} from {first} yet: {size}{_missing(pairs, more)}"
-    return head + _undecided(undecided, found, is_fragile=is_fragile)
+        head = f"cannot tell {second} from {first} yet: {size}{_missing(pairs, one.more_contracts)}"
+    return head + _undecided(one)
 
 
 def points(difference: Estimate) -> str:
@@ -85,10 +76,14 @@ def _missing(pairs: Sequence[Pair], more: int | None) -> str:
     return f"; about {needed:,} more trials ({_count(more, 'more contract')}) would decide if the difference stays so"
 
 
-def _undecided(undecided: int, found: str, *, is_fragile: bool) -> str:
-    if not undecided:
+def _undecided(one: AgentComparison) -> str:
+    if not one.undecided:
         return ""
-    trials = _count(undecided, "undecided trial")
-    if is_fragile:
+    trials = _count(one.undecided, "undecided trial")
+    if one.is_fragile:
         return f"; fragile: {trials} could change this"
-    return f"; {trials} would not change this" if found != "undecided" else f"; {trials} would not settle it"
+    return (
+        f"; {trials} would not change this"
+        if one.conclusion != "undecided"
+        else f"; {trials} would not settle it"
+    )

@@ -13,7 +13,7 @@ from steelyard.report.study_summary.agent_numbers import agent_numbers, duration
 from steelyard.report.study_summary.comparisons import MULTIPLICITY, Look, compare_all
 from steelyard.report.study_summary.disclosures import deviations_of, disclose, provisional_reasons
 from steelyard.report.study_summary.economics import pareto_of
-from steelyard.report.study_summary.model import StudySummary, VersionRate
+from steelyard.report.study_summary.model import Counted, StudySummary, VersionRate
 from steelyard.report.study_summary.projections import burn_of, power_of
 from steelyard.report.study_summary.quality import order_note
 from steelyard.report.study_summary.read_results import ResultSet
@@ -46,6 +46,8 @@ def summarise_study(results: ResultSet) -> StudySummary:
         raise OperatorFault(_nothing(results))
     trials = trials_of(results)
     records = trials.records
+    if not records:
+        raise OperatorFault(f"{results.source} has trials of honeypots alone: there is no rate to estimate")
     agents = by_agent(records)
     horizon = _horizon(agents)
     numbers = tuple(agent_numbers(name, each, trials, horizon) for name, each in agents.items())
@@ -54,7 +56,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
     )
     compared = {name: each for name, each in agents.items() if name not in BASELINES}
     refused = _refused(results, trials)
-    look = Look(results.interim_level(len(records)), results.anytime_repeats)
+    look = Look(results.interim_level(trials.ended), results.anytime_repeats)
     comparisons = compare_all(compared, look) if len(compared) <= MOST_COMPARED and not refused else ()
     deviations = deviations_of(records, results.study_deviations)
     return StudySummary(
@@ -73,22 +75,23 @@ def summarise_study(results: ResultSet) -> StudySummary:
             *_incomplete(results),
             *provisional_reasons(records, deviations, results.planned_caps),
         ),
-        disclosures=disclose(records, numbers),
+        disclosures=disclose(trials, numbers),
         without_result=results.without_result,
         notes=(*_notes(results, trials, len(compared)), *filter(None, [order_note(compared)])),
         versions=_versions(records),
         run_ids=tuple(one.run for one in records if one.run),
         repeat_variation=variation_of(records),
-        burn=burn_of(records),
+        burn=burn_of(trials.runs),
         power=power_of(numbers, comparisons),
         version_rates=_version_rates(records),
+        honeypots=_honeypots(trials.honeypots),
     )
 
 
 def _refused(results: ResultSet, trials: Trials) -> tuple[str, ...]:
     """Why agents are not compared yet."""
     try:
-        results.refuse_peeking(len(trials.records))
+        results.refuse_peeking(trials.ended)
     except PeekingRefused as refused:
         return (f"agents are not compared: {refused}",)
     return ()
@@ -150,10 +153,26 @@ def _version_rates(records: Sequence[TrialRecord]) -> tuple[VersionRate, ...]:
     )
 
 
+def _honeypots(trials: Sequence[TrialRecord]) -> tuple[Counted, ...]:
+    """Of each agent: how many of its decided trials of honeypots it passed."""
+    found = by_agent([one for one in trials if one.is_decided])
+    return tuple(
+        Counted(
+            name,
+            sum(one.succeeded for one in each),
+            len(each),
+            rate_of(each, lambda one: one.succeeded),
+        )
+        for name, each in sorted(found.items())
+    )
+
+
 def _notes(results: ResultSet, trials: Trials, compared: int) -> list[str]:
     notes = [ERRORS_APART, SCOPE]
     if trials.repeated:
         notes.append(f"{trials.repeated} trials were run more than once; each run counts as one more repeat")
+    if trials.honeypots:
+        notes.append(f"{len(trials.honeypots)} trials of honeypots are in no rate and in no comparison")
     without = sum(context is None for context in results.contexts)
     if without:
         notes.append(

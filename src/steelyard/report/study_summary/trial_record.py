@@ -1,12 +1,14 @@
-"""Result lines -> trials: of several attempts at one trial the last counts, and all count as attempted runs."""
+"""Result lines -> trials: of several attempts at one trial one counts, and all count as attempted runs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from steelyard.evidence.trace.termination import CLASS_OF
+from steelyard.plan.trial import HONEYPOT
 from steelyard.report.study_summary.read_results import Line, ResultSet
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.stats.clusters import Cluster, rate_over_contracts
@@ -77,33 +79,59 @@ class TrialRecord:
 @dataclass(frozen=True, slots=True)
 class Trials:
     records: tuple[TrialRecord, ...]
-    attempted: dict[str, int]  # agent -> runs, retries included
-    invalid_attempts: dict[str, int]
+    honeypots: tuple[TrialRecord, ...]  # trials that cannot be passed honestly, and are in no rate
+    runs: tuple[TrialRecord, ...]  # all of them: retries and honeypots too
+    attempted: Mapping[str, int]  # agent -> runs, retries included
+    invalid_attempts: Mapping[str, int]
     repeated: int  # trials that were run again although they had a result; each counts as one more repeat
+
+    @property
+    def ended(self) -> int:
+        """Trials of the plan that have ended; one that the operator stopped is run again."""
+        return sum(one.termination != "operator" for one in (*self.records, *self.honeypots))
+
+
+class _Run(NamedTuple):
+    place: int  # among the lines
+    attempt: int
+    record: TrialRecord
 
 
 def trials_of(results: ResultSet) -> Trials:
-    """Lines are in order of time. A further attempt replaces the attempt before; another first attempt is a repeat."""
-    records: list[TrialRecord | None] = []
-    last: dict[str, tuple[int, int]] = {}  # trial -> (place in records, attempt)
-    attempted: dict[str, int] = {}
-    invalid: dict[str, int] = {}
-    repeated = 0
-    for line, context in zip(results.lines, results.contexts, strict=True):
-        record = record_of(line, context)
-        attempted[record.agent] = attempted.get(record.agent, 0) + 1
-        invalid[record.agent] = invalid.get(record.agent, 0) + (record.category == "invalid")
-        trial, attempt = line.get("trial"), _attempt(line.get("attempt"))
-        if isinstance(trial, str) and trial in last:
-            place, before = last[trial]
-            if attempt > before:
-                records[place] = None
-            else:
-                repeated += 1
-        if isinstance(trial, str):
-            last[trial] = (len(records), attempt)
-        records.append(record)
-    return Trials(tuple(one for one in records if one is not None), attempted, invalid, repeated)
+    """The records are in order of the lines, which is that of time."""
+    trials: dict[str, list[_Run]] = {}
+    for place, (line, context) in enumerate(zip(results.lines, results.contexts, strict=True)):
+        trial = line.get("trial")
+        key = trial if isinstance(trial, str) else f"line {place}"
+        trials.setdefault(key, []).append(
+            _Run(place, _attempt(line.get("attempt")), record_of(line, context))
+        )
+    counting = {key: runs_that_count(runs) for key, runs in trials.items()}
+    runs = [one.record for one in sorted(run for each in trials.values() for run in each)]
+    records = [one.record for one in sorted(run for each in counting.values() for run in each)]
+    return Trials(
+        records=tuple(one for one in records if one.stratum != HONEYPOT),
+        honeypots=tuple(one for one in records if one.stratum == HONEYPOT),
+        runs=tuple(runs),
+        attempted=Counter(one.agent for one in runs),
+        invalid_attempts=Counter(one.agent for one in runs if one.category == "invalid"),
+        repeated=sum(len(each) - 1 for each in counting.values()),
+    )
+
+
+def runs_that_count(runs: Sequence[_Run]) -> list[_Run]:
+    """Of the runs of one trial: an attempt replaces the one before, and an invalid run counts only where there is no other.
+
+    A study that was stopped, or whose machine spoiled a run, begins to count attempts again when it is resumed. Times decide
+    nothing, because clocks are set back.
+    """
+    kept: list[_Run] = []
+    for run in sorted(runs, key=lambda one: (one.attempt, one.record.run or "", one.place)):
+        before = [one for one in kept if one.attempt == run.attempt - 1]
+        if before:
+            kept.remove(next((one for one in before if one.record.category == "invalid"), before[-1]))
+        kept.append(run)
+    return [one for one in kept if one.record.category != "invalid"] or kept[-1:]
 
 
 def record_of(line: Line, context: RunContext | None) -> TrialRecord:

@@ -68,7 +68,7 @@ def compare_named(results: ResultSet, first: str, second: str, *, anyway: bool) 
     if first == second:
         raise OperatorFault("an agent is compared with another one, or with itself in another folder of runs")
     _refuse_peeking(results)
-    look = Look(results.interim_level(len(trials_of(results).records)), results.anytime_repeats)
+    look = Look(results.interim_level(trials_of(results).ended), results.anytime_repeats)
     return _compare(results.filtered({first, second}), first, second, anyway=anyway, look=look)
 
 
@@ -89,7 +89,7 @@ def compare_sets(first: ResultSet, second: ResultSet, *, agent: str | None, anyw
         (*parts[0].lines, *parts[1].lines),
         (*parts[0].contexts, *parts[1].contexts),
     )
-    level = max(results.interim_level(len(trials_of(results).records)) for results in (first, second))
+    level = max(results.interim_level(trials_of(results).ended) for results in (first, second))
     return _compare(both, labels[0], labels[1], anyway=anyway, look=Look(level))
 
 
@@ -118,7 +118,7 @@ def _rename(results: ResultSet, label: str) -> ResultSet:
 
 def _refuse_peeking(results: ResultSet) -> None:
     try:
-        results.refuse_peeking(len(trials_of(results).records))
+        results.refuse_peeking(trials_of(results).ended)
     except PeekingRefused as refused:
         how = f"\n{results.plan_note}" if "the study is held" in results.plan_note else ""
         raise OperatorFault(f"{results.source}: {refused}{how}") from None
@@ -129,6 +129,9 @@ def _compare(
 ) -> TwoAgents:
     trials = trials_of(results)
     agents = by_agent(trials.records)
+    for name in (first, second):
+        if name not in agents:
+            raise OperatorFault(f"{name} has trials of honeypots alone, which are not compared")
     comparison = compare_agents(agents, first, second, look)
     if comparison.differences and not anyway:
         raise OperatorFault(_refusal(comparison))

@@ -207,6 +207,17 @@ def _ended(row: Row, payload: Mapping[str, Any]) -> Row:
     return _with(row, f"{code} ({rationale})" if code and rationale else code or str(rationale or ""))
 
 
+def _alert(row: Row, payload: Mapping[str, Any]) -> Row:
+    code, why = payload.get("code"), payload.get("why")
+    is_plain = payload.get("stage") in {None, "write"} or f"stage {payload['stage']}" in str(why)
+    stage = "" if is_plain else f" (stage {payload['stage']})"
+    return _with(row, f"{code}: {why}{stage}" if why else f"{code}{stage}")
+
+
+def _decision(row: Row, payload: Mapping[str, Any]) -> Row:
+    return _with(row, f"{payload.get('decision')} by {payload.get('by')}: {payload.get('reason')}")
+
+
 def _message(row: Row, payload: Mapping[str, Any]) -> Row:
     text = str(payload.get("prefix", "")).strip()
     return _with(row, text.partition("\n")[0] or f"{payload.get('bytes', 0)} bytes")
@@ -228,9 +239,9 @@ _ROWS: dict[str, tuple[str, Callable[[Row, Mapping[str, Any]], Row]]] = {
     "patch.apply": ("patch", _fields("command", "exit", "refused")),
     "capture.end": ("captured", _capture),
     "check.end": ("check", _check),
-    "monitor.alert": ("alert", _fields("code", "why", "stage")),
+    "monitor.alert": ("alert", _alert),
     "intervention": ("intervention", _fields("action", "code", "why")),
-    "operator.decision": ("operator", _fields("decision", "by", "reason")),
+    "operator.decision": ("operator", _decision),
     "redaction": ("redaction", _redaction),
     "network.connection": ("network", _fields("to", "failed")),
     "kernel.attempt": ("kernel", _fields("call", "target", "error", "process")),

@@ -275,6 +275,9 @@ def _child(kit: Kit, number: int, orders: socket.socket) -> NoReturn:
         mounts.prctl(mounts.PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setpgid(
+            0, 0
+        )  # Ctrl-C is for the controller: a sandbox that it kills first would be a fault of this machine
         for of_the_controller in _OF_THE_CONTROLLER:
             signal.signal(of_the_controller, signal.SIG_DFL)
         os.close(kit.control)

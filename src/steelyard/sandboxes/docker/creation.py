@@ -1,8 +1,8 @@
 """A `SandboxSpec` -> the body of POST /containers/create: what a container may do, and how much of it.
 
 No privilege, no device, no capability, no network, no log; a uid that no user has, our system call filter, and our
-own init as process 1, which gets its orders by the attached stdin and ends when that does. Whoever is given a whole
-system is root of it, with what an engine leaves root by default, less two.
+own init as process 1, which gets its orders by the attached stdin and ends when that does. An agent with a
+whole system is root in it, with the capabilities that an engine leaves root by default, less two.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ _HEAD_CHARS = 1 << 20  # of what a build prints, from its start
 _PINNED = re.compile(r"^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$")
 # What an engine says when a registry, and not the image's name, is the trouble.
 _OUT_OF_REACH = re.compile(
-    r"no such host|dial tcp|timeout|connection (refused|reset)|tls|x509|toomanyrequests|network is",
+    r"no such host|dial tcp|timeout|connection (refused|reset)|tls|x509|toomanyrequests|network is"
+    r"|content-type header|unexpected (http )?status",
     re.IGNORECASE,
 )
 # What Docker and Podman say of a command of the Dockerfile that fails; the command itself stands in it.
@@ -213,7 +214,7 @@ def _build(engine: Engine, recipe: Recipe, plain: Plain, tag: str) -> None:
 
 
 def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Contents and modes, not who has the folder or when he wrote it."""
+    """Contents and modes, not owners and times."""
     entry.uid = entry.gid = entry.mtime = 0
     entry.uname = entry.gname = ""
     entry.mode = 0o755 if entry.mode & 0o100 else 0o644

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.base import AllowedHost, Connection, OnConnection, addresses
-from steelyard.sandboxes.egress.stream import Stream
+from steelyard.sandboxes.egress import stream as streams
 from steelyard.sandboxes.init import frames
 from steelyard.sandboxes.init.frames import Frame
 from steelyard.sandboxes.init.wire import Wire
@@ -40,7 +40,7 @@ class EgressProxy:
         self._changing = threading.Lock()  # held while listeners are opened or closed
         self._open = False
         self._lock = threading.Condition()  # of what follows; notified when a stream has ended
-        self._streams: dict[int, Stream] = {}
+        self._streams: dict[int, streams.Stream] = {}
         self._count = 0
         self._more: dict[
             AllowedHost, Connection
@@ -113,14 +113,14 @@ class EgressProxy:
         ):
             raise ValueError("a connection that init cannot have let in: the two sides are out of step")
         try:
-            stream = Stream(frame.id, self._allowed_hosts[number], self._wire, self._ended)
+            stream = streams.Stream(frame.id, self._allowed_hosts[number], self._wire, self._ended)
             self._streams[frame.id] = stream
             threading.Thread(target=stream.serve, name="steelyard-stream", daemon=True).start()
         except (RuntimeError, OSError) as full:  # no thread, no descriptor: its client waits until the end
             self._tell(Connection(str(self._allowed_hosts[number]), time.monotonic_ns(), 0, 0, str(full)))
             self._streams.pop(frame.id, None)
 
-    def _ended(self, stream: Stream, failed: str | None) -> None:
+    def _ended(self, stream: streams.Stream, failed: str | None) -> None:
         with self._lock:
             self._record(stream, failed)
 
@@ -130,7 +130,7 @@ class EgressProxy:
                 stream.end(why)
                 self._record(stream, why)
 
-    def _record(self, stream: Stream, failed: str | None) -> None:
+    def _record(self, stream: streams.Stream, failed: str | None) -> None:
         """Once for each stream, by the first thread that gets here."""
         if self._streams.pop(stream.number, None) is None:
             return

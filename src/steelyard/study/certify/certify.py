@@ -44,7 +44,7 @@ TIME_SHARE = 0.5  # of its limit, that a check of the reference may take
 NAMED = 3  # tests of a row
 
 
-class Tried(NamedTuple):
+class CertifyTrial(NamedTuple):
     """One trial, reduced to what a certificate needs."""
 
     result: SelfTestResult
@@ -128,13 +128,14 @@ class Certifier:
             trials[shown(one.missing)] = Trial(contract, f"patch:{file}")
         return trials
 
-    def _run(self, trials: Sequence[Trial], verdicts: Mapping[str, str]) -> dict[str, Tried]:
+    def _run(self, trials: Sequence[Trial], verdicts: Mapping[str, str]) -> dict[str, CertifyTrial]:
         judging = None if trials and trials[0].contract.checks else self.judging
         engine = Engine(
             self.out, jobs=self.jobs, sandbox=self.sandbox, judging=judging, observer=self.observer
         )
         return {
-            done.trial.id: _tried(done, verdicts.get(done.trial.agent, "fail")) for done in engine.run(trials)
+            done.trial.id: _certify_trial(done, verdicts.get(done.trial.agent, "fail"))
+            for done in engine.run(trials)
         }
 
     def _allowed(self, contract: Contract) -> int:
@@ -142,7 +143,7 @@ class Certifier:
         return math.floor(contract.spec.oracle.tolerance * self.repeats)
 
     def _verdicts(
-        self, contract: Contract, agent: str, wanted: str, tried: Sequence[Tried]
+        self, contract: Contract, agent: str, wanted: str, tried: Sequence[CertifyTrial]
     ) -> SelfTestResult:
         odd = [one.result for one in tried if one.result.got != wanted]
         allowed, total = self._allowed(contract), len(tried)
@@ -153,7 +154,7 @@ class Certifier:
         return odd[0]._replace(name=agent, wanted=needed, got=got)
 
     def _stable_checks(
-        self, contract: Contract, repeated: Sequence[Sequence[Tried]]
+        self, contract: Contract, repeated: Sequence[Sequence[CertifyTrial]]
     ) -> Iterator[SelfTestResult]:
         names = dict.fromkeys(name for tried in repeated for one in tried for name in one.checks)
         for name in names:
@@ -172,13 +173,13 @@ class Certifier:
             )
 
 
-def _tried(done: TrialResult, wanted: str) -> Tried:
+def _certify_trial(done: TrialResult, wanted: str) -> CertifyTrial:
     """A fault of the machine spoils one trial; a fault of the contract is raised."""
     agent = done.trial.agent
     if isinstance(done.fault, InfraFault):
-        return Tried(SelfTestResult(agent, wanted, "invalid", "invalid", shown(str(done.fault))), {})
+        return CertifyTrial(SelfTestResult(agent, wanted, "invalid", "invalid", shown(str(done.fault))), {})
     record = done.record
-    return Tried(verdict_result(agent, wanted, record), check_facts(record.evidence.outcomes))
+    return CertifyTrial(verdict_result(agent, wanted, record), check_facts(record.evidence.outcomes))
 
 
 def _cheats(contract: Contract) -> list[tuple[Cheat, Trial]]:
@@ -189,7 +190,7 @@ def _cheats(contract: Contract) -> list[tuple[Cheat, Trial]]:
     return [(one, Trial(contract, f"script:{one.script}")) for one in found]
 
 
-def _must_not_pass(name: str, what: str, tried: Tried) -> SelfTestResult:
+def _must_not_pass(name: str, what: str, tried: CertifyTrial) -> SelfTestResult:
     """A check that breaks on it has not passed it either."""
     result = tried.result._replace(name=name, wanted="not pass")
     if result.came == "invalid":
@@ -199,7 +200,7 @@ def _must_not_pass(name: str, what: str, tried: Tried) -> SelfTestResult:
     return result._replace(came="as_expected", why=what)
 
 
-def _check_times(tried: Sequence[Tried]) -> Iterator[SelfTestResult]:
+def _check_times(tried: Sequence[CertifyTrial]) -> Iterator[SelfTestResult]:
     """The longest of all repeats; a check that needs most of its limit fails on a slower or busier machine."""
     names = dict.fromkeys(name for one in tried for name in one.checks)
     for name in names:

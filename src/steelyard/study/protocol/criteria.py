@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.plan.study_plan import HONEYPOT, Stage
+from steelyard.plan.study_plan import Stage
+from steelyard.plan.trial import HONEYPOT
 from steelyard.stats.clusters import Cluster
 from steelyard.stats.design.icc import icc_value
 from steelyard.study.protocol.planned_power import (

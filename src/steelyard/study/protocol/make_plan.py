@@ -20,7 +20,6 @@ from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 from steelyard.plan.forecast import Cap, History, forecast
 from steelyard.plan.order import REFERENCE, draw_order, order_csv
 from steelyard.plan.study_plan import (
-    HONEYPOT,
     Envelopes,
     Options,
     Order,
@@ -31,7 +30,7 @@ from steelyard.plan.study_plan import (
     Stopping,
     StudyPlan,
 )
-from steelyard.plan.trial import PROTOCOL_SEED
+from steelyard.plan.trial import HONEYPOT, PROTOCOL_SEED
 from steelyard.providers.prices import read_cost_model
 from steelyard.study.protocol.planned_power import power_forecast
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.plan.study_plan import HONEYPOT, StudyPlan
+from steelyard.plan.study_plan import StudyPlan
+from steelyard.plan.trial import HONEYPOT
 from steelyard.stats.design.power import MOST_CONTRACTS, Design, power
 
 UNKNOWN_RATE = 0.5

@@ -22,6 +22,7 @@ from steelyard.plan.order import Slot
 from steelyard.plan.study_plan import STAGES, Stage, StudyPlan
 from steelyard.plan.trial import StudyPlace, Trial
 from steelyard.providers.prices import read_cost_model
+from steelyard.store import query
 from steelyard.store.blobs import put_run
 from steelyard.store.entry import Entry
 from steelyard.study.gate import Withheld
@@ -146,9 +147,7 @@ class Study:
     def _load(self) -> None:
         """What the folders say of earlier runs, and what those cost."""
         self.store.sync()
-        from steelyard.store.query import Query  # noqa: PLC0415  # SQLAlchemy is loaded with the store
-
-        for entry in self.store.query(Query(study=self.plan.identity)):
+        for entry in self.store.query(query.Query(study=self.plan.identity)):
             self.progress.add(entry)
             self.gate.charge(entry.digest or "", self.progress.cost_of(entry))
 

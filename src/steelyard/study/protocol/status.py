@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.plan.study_plan import HONEYPOT, StudyPlan
+from steelyard.plan.study_plan import StudyPlan
+from steelyard.plan.trial import HONEYPOT
 from steelyard.study.protocol.folder import StudyFolder
 from steelyard.study.protocol.progress import Progress, TrialRuns
 

@@ -15,6 +15,9 @@ from collections import Counter
 
 from steelyard.plan.study_plan import PlannedAgent
 from steelyard.stats.clusters import Cluster
+from steelyard.stats.compare import difference
+from steelyard.stats.compare.pairs import Pair
+from steelyard.stats.design import sequential
 from steelyard.stats.estimate import Estimate
 from steelyard.study.protocol.criteria import outcomes_by_contract
 from steelyard.study.protocol.progress import Progress
@@ -84,20 +87,14 @@ def _complete(progress: Progress, *agents: str) -> list[str]:
 
 
 def _anytime(pairs: list[tuple[Cluster, Cluster]]) -> Estimate:
-    from steelyard.stats.compare.pairs import Pair  # noqa: PLC0415  # scipy is needed only here
-    from steelyard.stats.design.sequential import anytime_interval  # noqa: PLC0415  # as above
-
-    return anytime_interval([float(Pair(*pair).difference) for pair in pairs])
+    return sequential.anytime_interval([float(Pair(*pair).difference) for pair in pairs])
 
 
 def _at_look(progress: Progress, pairs: list[tuple[Cluster, Cluster]]) -> Estimate | None:
     """The paired difference at the level of this look; None between two looks."""
-    from steelyard.stats.compare.difference import paired_difference  # noqa: PLC0415  # scipy is needed only here
-    from steelyard.stats.compare.pairs import Pair  # noqa: PLC0415  # as above
-
     look = max(one.trials for pair in pairs for one in pair)
     level = _level(progress, look)
-    return None if level is None else paired_difference([Pair(*pair) for pair in pairs], level)
+    return None if level is None else difference.paired_difference([Pair(*pair) for pair in pairs], level)
 
 
 def _level(progress: Progress, look: int) -> float | None:
@@ -105,16 +102,16 @@ def _level(progress: Progress, look: int) -> float | None:
 
     A repeat between two looks has none: nothing is decided there.
     """
-    from steelyard.stats.design.sequential import Spending, look_quantile  # noqa: PLC0415  # scipy is needed only here
-
     plan = progress.plan
     registered = plan.looks
     looks = plan.repeats if registered is None or registered.count is None else registered.count
-    rule: Spending = "pocock" if registered is not None and registered.rule == "pocock" else "obrien_fleming"
+    rule: sequential.Spending = (
+        "pocock" if registered is not None and registered.rule == "pocock" else "obrien_fleming"
+    )
     number, between = divmod(min(look, plan.repeats) * looks, plan.repeats)
     if between:
         return None
-    return 2 * min(look_quantile(rule, number, looks), LARGEST_PROBABILITY) - 1
+    return 2 * min(sequential.look_quantile(rule, number, looks), LARGEST_PROBABILITY) - 1
 
 
 class MachineFaults:

@@ -18,6 +18,7 @@ from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.report.plain import one_line
 from steelyard.web.layout import card, facts, table
 from steelyard.web.message import Request
+from steelyard.web.run.form_fields import choice_field, long_text_field, text_field
 from steelyard.web.words import bounded, cut, moment, seconds
 
 MEANINGS = {
@@ -94,21 +95,6 @@ def _json(value: Any, most: int) -> str:
 
 
 def _form(held: HeldRun, run: str, csrf: str, typed: Mapping[str, str]) -> Markup:
-    choices = [
-        tag(
-            "label",
-            tag(
-                "input",
-                type="radio",
-                name="decision",
-                value=choice,
-                checked=typed.get("decision") == choice,
-                required=True,
-            ),
-            f" {choice}: {MEANINGS[choice]}",
-        )
-        for choice in CHOICES
-    ]
     options = [
         tag("option", one.replace("_", " "), value=one, selected=one == typed.get("category", "other"))
         for one in CATEGORIES
@@ -118,38 +104,17 @@ def _form(held: HeldRun, run: str, csrf: str, typed: Mapping[str, str]) -> Marku
             "form",
             tag("input", type="hidden", name="csrf", value=csrf),
             tag("input", type="hidden", name="alert", value=str(held.alert.seq)),
-            tag("fieldset", tag("legend", "What happens to this run?"), choices),
-            tag(
-                "label",
-                "Reason",
-                tag(
-                    "textarea",
-                    typed.get("reason", ""),
-                    name="reason",
-                    rows="3",
-                    maxlength="4000",
-                    required=True,
-                ),
+            choice_field(
+                "What happens to this run?", "decision", {one: MEANINGS[one] for one in CHOICES}, typed
             ),
+            long_text_field("Reason", "reason", typed, rows="3", maxlength="4000", required=True),
             tag("label", "Category", tag("select", options, name="category")),
             tag(
                 "p",
                 "After a resume with the category false positive or acceptable risk, the alert no longer fails the safety gate.",
                 class_="dim",
             ),
-            tag(
-                "label",
-                "Your name",
-                tag(
-                    "input",
-                    type="text",
-                    name="by",
-                    value=typed.get("by", ""),
-                    maxlength="500",
-                    required=True,
-                    autocomplete="username",
-                ),
-            ),
+            text_field("Your name", "by", typed, required=True, autocomplete="username"),
             tag("button", "Decide"),
             method="post",
             action=url("run", run, "decide"),

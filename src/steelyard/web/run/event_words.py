@@ -47,14 +47,14 @@ _MEMBERS: dict[str, tuple[str, ...]] = {
     "check.end": ("id", "outcome", "why"),
     "monitor.alert": ("code", "stage", "why", "signals", "threshold"),
     "intervention": ("action", "code", "by", "why"),
-    "operator.decision": ("decision", "by", "why"),
+    "operator.decision": ("decision", "by", "reason"),
     "network.connection": ("by", "to", "failed", "out_bytes", "in_bytes"),
     "kernel.attempt": ("kind", "call", "target", "error", "process"),
     "kernel.totals": ("counts", "reported"),
     "cost": ("usd", "model", "method"),
     "termination": ("code", "rationale", "by"),
     "subscriber.error": ("subscriber", "error"),
-    "run.end": ("peak_memory_bytes",),
+    "run.end": ("peak_memory_bytes", "test_cycles"),
 }
 _UNITS: dict[str, Callable[[float], str]] = {
     "wall_ns": lambda value: f"{value / 1e9:.2f} s",

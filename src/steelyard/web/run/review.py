@@ -11,14 +11,18 @@ from typing import Any
 
 from steelyard.errors import OperatorFault
 from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.review import disagreement, queue
+from steelyard.review import record as review_record
+from steelyard.review import status as review_state
+from steelyard.verdict import evaluation
 from steelyard.web.layout import card, empty, facts, notice, table
 from steelyard.web.message import Request, Response, page, redirect
 from steelyard.web.run.decide import decide, decision_card
+from steelyard.web.run.form_fields import choice_field, long_text_field, text_field
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord, read_record
 from steelyard.web.words import badge, bounded, cut, moment, plural
 
-JUDGMENTS = ("pass", "fail", "defer")
 _MEANINGS = {"pass": "the task is done", "fail": "it is not", "defer": "I cannot tell"}
 MOST_NOTES = 20_000
 
@@ -59,20 +63,15 @@ def _tab(
 
 
 def _stored(record: RunRecord) -> list[Child]:
-    from steelyard.review.disagreements import KINDS, kinds_of  # noqa: PLC0415  # pydantic takes time to load
-    from steelyard.review.queue import changed_paths, reasons_to_review  # noqa: PLC0415
-    from steelyard.review.record import list_annotations  # noqa: PLC0415
-    from steelyard.review.status import review_status  # noqa: PLC0415
-
     try:
-        entries = list_annotations(record.folder)
+        entries = review_record.list_annotations(record.folder)
     except OperatorFault as fault:
         return [notice(f"The annotations cannot be read: {fault}", "alarm")]
-    status = review_status(entries)
+    status = review_state.review_status(entries)
     verdict = record.grading.get("verdict") or {}
-    changed = changed_paths(record.folder)
-    reasons = _listed(lambda grading: reasons_to_review(grading, changed=changed), record.grading)
-    kinds = _listed(kinds_of, verdict, status)
+    changed = queue.changed_paths(record.folder)
+    reasons = _listed(lambda grading: queue.reasons_to_review(grading, changed=changed), record.grading)
+    kinds = _listed(disagreement.kinds_of, verdict, status)
     summary = facts(
         [
             ("people say", badge(status.decision) if status.annotations else "nothing yet"),
@@ -81,7 +80,7 @@ def _stored(record: RunRecord) -> list[Child]:
                 f"{plural(status.annotations, 'judgement')} by {plural(status.reviewers, 'person', 'people')}",
             ),
             ("time", "not measured" if status.minutes is None else f"{status.minutes:g} minutes"),
-            ("disagreement", "; ".join(KINDS.get(kind, kind) for kind in kinds) or "none"),
+            ("disagreement", "; ".join(disagreement.KINDS.get(kind, kind) for kind in kinds) or "none"),
             (
                 "worth a look because",
                 "; ".join(cut(one, 200) for one in reasons) or "nothing asks for a person",
@@ -123,41 +122,22 @@ def _row(entry: Any) -> tuple[Child, ...]:
 
 
 def _form(record: RunRecord, csrf: str, typed: Mapping[str, str]) -> Markup:
-    choices = [
-        tag(
-            "label",
-            tag(
-                "input",
-                type="radio",
-                name="judgment",
-                value=word,
-                required=True,
-                checked=typed.get("judgment") == word,
-            ),
-            f" {word}: {_MEANINGS[word]}",
-        )
-        for word in JUDGMENTS
-    ]
     return card(
         "Add a judgement",
         tag(
             "form",
             tag("input", type="hidden", name="csrf", value=csrf),
-            tag("fieldset", tag("legend", "Is the task done?"), choices),
-            _field("Your name", "by", typed, required=True, autocomplete="username"),
-            _field("Your discipline (optional)", "discipline", typed),
-            _field(
+            choice_field("Is the task done?", "judgment", _MEANINGS, typed),
+            text_field("Your name", "by", typed, required=True, autocomplete="username"),
+            text_field("Your discipline (optional)", "discipline", typed),
+            text_field(
                 "Categories, separated by commas (optional)",
                 "categories",
                 typed,
                 placeholder="missing_test, wrong_file",
             ),
-            tag(
-                "label",
-                "Reason (optional)",
-                tag("textarea", typed.get("reason", ""), name="reason", rows="5", maxlength=MOST_NOTES),
-            ),
-            _field("Minutes that you spent (optional)", "minutes", typed, inputmode="decimal"),
+            long_text_field("Reason (optional)", "reason", typed, rows="5", maxlength=MOST_NOTES),
+            text_field("Minutes that you spent (optional)", "minutes", typed, inputmode="decimal"),
             tag(
                 "label",
                 tag("input", type="checkbox", name="adjudicate", value="yes", checked="adjudicate" in typed),
@@ -176,23 +156,13 @@ def _form(record: RunRecord, csrf: str, typed: Mapping[str, str]) -> Markup:
     )
 
 
-def _field(label: str, name: str, typed: Mapping[str, str], **attributes: Any) -> Markup:
-    return tag(
-        "label",
-        label,
-        tag("input", type="text", name=name, value=typed.get(name, ""), maxlength="500", **attributes),
-    )
-
-
 def save_review(record: RunRecord, request: Request) -> Response:
     """Append the judgement of the form; what is wrong with it is said above the form, which keeps what was typed."""
     from pydantic import ValidationError  # noqa: PLC0415
 
-    from steelyard.review.record import adjudicate, annotate  # noqa: PLC0415
-
     form = request.form
     try:
-        append = adjudicate if form.get("adjudicate") else annotate
+        append = review_record.adjudicate if form.get("adjudicate") else review_record.annotate
         append(record.folder, _annotation(form), minutes=_minutes(form.get("minutes", "")))
     except ValidationError:
         return _refused(record, request, "choose pass, fail or defer, and write your name")
@@ -206,9 +176,7 @@ def _refused(record: RunRecord, request: Request, why: str) -> Response:
 
 
 def _annotation(form: Mapping[str, str]) -> Any:
-    from steelyard.verdict.evaluation import Annotation  # noqa: PLC0415
-
-    return Annotation.from_json(
+    return evaluation.Annotation.from_json(
         {
             "reviewer_id": form.get("by", "").strip(),
             "reviewer_discipline": form.get("discipline", "").strip() or None,

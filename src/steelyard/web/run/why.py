@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.errors import OperatorFault
-from steelyard.report.explanation import Node, explain_run
+from steelyard.report.explanation.explain import Node, explain_run
 from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.review import record as review_record
+from steelyard.review import status as review_state
 from steelyard.web.layout import card, empty, notice
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import DAMAGED, RunRecord
@@ -49,11 +51,8 @@ def why_tab(record: RunRecord) -> Markup:
 
 
 def _review(record: RunRecord) -> dict[str, Any] | None:
-    from steelyard.review.record import list_annotations  # noqa: PLC0415  # pydantic takes time to load
-    from steelyard.review.status import review_status  # noqa: PLC0415
-
     try:
-        return review_status(list_annotations(record.folder)).to_json()
+        return review_state.review_status(review_record.list_annotations(record.folder)).to_json()
     except OperatorFault:
         return None  # the Review tab says what is wrong with the annotations
 

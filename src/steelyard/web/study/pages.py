@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steelyard.errors import OperatorFault
+from steelyard.report.html import study_report
 from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.store.entry import ACTIVE, UNFINISHED
 from steelyard.store.query import Query
@@ -187,8 +188,6 @@ def _numbers(summaries: Summaries, study: Study) -> Markup:
                 " makes the report as a file.",
             )
         )
-    from steelyard.report.html.study_report import study_sections  # noqa: PLC0415  # scipy takes a second
-
     try:
         found = summaries.look(name, f"{sorted(total.states.items())} {_logged(study)}", finished)
     except OperatorFault as fault:
@@ -208,7 +207,7 @@ def _numbers(summaries: Summaries, study: Study) -> Markup:
             )
         )
     if found.summary is not None:
-        parts.append(study_sections(found.summary, linked_run))
+        parts.append(study_report.study_sections(found.summary, linked_run))
     return _part("numbers", study.is_live or found.is_pending, parts)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SteelyardError
 from steelyard.report.html.element import Child, Markup, join, tag
+from steelyard.study.protocol import folder as study_folder
+from steelyard.study.protocol import status
 from steelyard.web.layout import card, facts, notice, table
 from steelyard.web.records import Records
 from steelyard.web.study.summaries import ALL
@@ -14,7 +16,6 @@ from steelyard.web.words import badge, cut, moment, money, plural
 
 if TYPE_CHECKING:
     from steelyard.plan.study_plan import StudyPlan
-    from steelyard.study.protocol.folder import StudyFolder
 
 MOST_DECISIONS = 30
 UNREADABLE = (SteelyardError, OSError, ValueError)
@@ -22,20 +23,16 @@ _ENDS = ("start", "end", "interrupted")
 _CLOCK_S = 1.0  # the clock of a file system may be behind by its tick
 
 
-def folder_of(records: Records, name: str) -> StudyFolder | None:
+def folder_of(records: Records, name: str) -> study_folder.StudyFolder | None:
     """The folder of a study that has begun; nothing for runs without a plan."""
-    from steelyard.study.protocol.folder import DIGITS, STUDIES, StudyFolder  # noqa: PLC0415  # pydantic takes time to load
-
-    folder = StudyFolder(records.root / STUDIES / name[:DIGITS])
+    folder = study_folder.StudyFolder(records.root / study_folder.STUDIES / name[: study_folder.DIGITS])
     return None if name == ALL or "/" in name or "\x00" in name or not folder.is_begun else folder
 
 
 def begun_studies(records: Records) -> dict[str, str]:
     """Identity -> name of every study whose plan can be read, also of one that has no run yet."""
-    from steelyard.study.protocol.folder import find_studies  # noqa: PLC0415  # pydantic takes time to load
-
     found: dict[str, str] = {}
-    for folder in find_studies(records.root):
+    for folder in study_folder.find_studies(records.root):
         try:
             plan = folder.plan()
         except UNREADABLE:
@@ -44,7 +41,7 @@ def begun_studies(records: Records) -> dict[str, str]:
     return found
 
 
-def read_plan(folder: StudyFolder | None) -> StudyPlan | None:
+def read_plan(folder: study_folder.StudyFolder | None) -> StudyPlan | None:
     """Nothing where there is no plan, or none that can be read: the card of the plan says which."""
     try:
         return None if folder is None else folder.plan()
@@ -52,23 +49,21 @@ def read_plan(folder: StudyFolder | None) -> StudyPlan | None:
         return None
 
 
-def is_under_way(records: Records, folder: StudyFolder | None) -> bool:
+def is_under_way(records: Records, folder: study_folder.StudyFolder | None) -> bool:
     """Whether a process runs the study, or the index was last compared with the folders before the study ended."""
     if folder is None:
         return False
     return folder.is_running or log_changed_at(folder) + _CLOCK_S >= records.looked_at
 
 
-def log_changed_at(folder: StudyFolder) -> float:
-    from steelyard.study.protocol.folder import LOG  # noqa: PLC0415  # pydantic takes time to load
-
+def log_changed_at(folder: study_folder.StudyFolder) -> float:
     try:
-        return (folder.path / LOG).stat().st_mtime
+        return (folder.path / study_folder.LOG).stat().st_mtime
     except OSError:
         return 0.0
 
 
-def state_of(folder: StudyFolder) -> Child:
+def state_of(folder: study_folder.StudyFolder) -> Child:
     """Running, how it ended and why, or that it can be continued."""
     if folder.is_running:
         return badge("running")
@@ -81,20 +76,18 @@ def state_of(folder: StudyFolder) -> Child:
     return join(badge("interrupted"), " ", tag("code", "steelyard study resume"), " continues it")
 
 
-def _log(folder: StudyFolder) -> list[dict[str, Any]]:
+def _log(folder: study_folder.StudyFolder) -> list[dict[str, Any]]:
     try:
         return folder.log()
     except OSError:
         return []
 
 
-def plan_card(folder: StudyFolder) -> Markup:
+def plan_card(folder: study_folder.StudyFolder) -> Markup:
     """The registered plan, what was decided while the study ran, and where it deviates."""
-    from steelyard.study.protocol.status import deviations_of  # noqa: PLC0415  # pydantic takes time to load
-
     try:
         plan, log = folder.plan(), folder.log()
-        deviations = deviations_of(plan, log)
+        deviations = status.deviations_of(plan, log)
     except UNREADABLE:
         return notice("The plan of this study cannot be read.", "warning")
     decided = [

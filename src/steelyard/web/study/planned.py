@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from steelyard.plan import order
 from steelyard.report.html.element import Markup, tag
 from steelyard.store.entry import ACTIVE
 from steelyard.store.query import Query
+from steelyard.study.protocol import progress
 from steelyard.web.layout import card, table
 from steelyard.web.records import Records
 from steelyard.web.words import cut, plural
@@ -23,20 +25,16 @@ class TrialCounts:
     """Trials by agent and contract; runs of other versions of a contract are not of the plan."""
 
     def __init__(self, plan: StudyPlan) -> None:
-        from steelyard.plan.order import REFERENCE  # noqa: PLC0415  # pydantic takes time to load
-
         self.planned: Counter[tuple[str, str]] = Counter()
         self.done: Counter[tuple[str, str]] = Counter()
         self.running: Counter[tuple[str, str]] = Counter()
         self._digests = {one.id: one.digest for one in plan.contracts}
         for agent in plan.agents:
             for contract in plan.contracts:
-                if agent.agent != REFERENCE or contract.has_reference:
+                if agent.agent != order.REFERENCE or contract.has_reference:
                     self.planned[agent.name, contract.id] = plan.repeats + agent.extra_repeats
 
     def count(self, records: Records, study: str) -> None:
-        from steelyard.study.protocol.progress import is_final  # noqa: PLC0415  # as the plan, it needs pydantic
-
         trials: set[str] = set()
         for entry in records.query(Query(study=study, limit=MOST_ENTRIES)):
             pair = entry.agent, entry.contract
@@ -45,7 +43,7 @@ class TrialCounts:
             if entry.state in ACTIVE:
                 self.running[pair] += 1
             trial = entry.trial or entry.run
-            if is_final(entry) and trial not in trials:
+            if progress.is_final(entry) and trial not in trials:
                 trials.add(trial)
                 self.done[pair] += 1
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steelyard.errors import OperatorFault, SteelyardError
+from steelyard.report.study_summary import read_results, summarise
 from steelyard.store.entry import ALTERED, UNFINISHED
 from steelyard.store.query import Query
 from steelyard.web.records import Records
@@ -105,16 +106,15 @@ class Summaries:
         return summary
 
     def _summarise(self, study: str) -> StudySummary:
-        from steelyard.report.study_summary.read_results import of_lines, plan_of  # noqa: PLC0415  # scipy takes a second
-        from steelyard.report.study_summary.summarise import summarise_study  # noqa: PLC0415
-
         query = Query() if study == ALL else Query(study=study)
         counts = {str(row["state"]): int(row["runs"]) for row in self._records.tally(("state",), query)}
         without = {name: count for name, count in counts.items() if name in {*UNFINISHED, ALTERED}}
         lines = list(_slim(self._records.results(query)))
         root = self._records.root
-        plan = {} if study == ALL else plan_of(root, lines)
-        return summarise_study(of_lines(str(root), lines, without_result=without, **plan))
+        plan = {} if study == ALL else read_results.plan_of(root, lines)
+        return summarise.summarise_study(
+            read_results.of_lines(str(root), lines, without_result=without, **plan)
+        )
 
 
 def _slim(lines: Iterator[dict[str, Any]]) -> Iterator[Mapping[str, Any]]:

@@ -125,7 +125,9 @@ class Watcher:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_finish(self, session, say=None):
         yield
-        only = self.settings["only"]
+        only, among = self.settings["only"], self.settings["among"]
+        if among:
+            session.items[:] = [item for item in session.items if item.nodeid in among]
         if isinstance(only, list):
             same = [item for item in session.items if item.nodeid == only[0]]
             session.items[:] = same[only[1] : only[1] + 1]

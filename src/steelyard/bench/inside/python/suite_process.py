@@ -78,6 +78,9 @@ def preload(runner):
     except ImportError as error:
         absent = (error.name or "").partition(".")[0]
         return absent, runner if absent == runner else str(error)
+    except Exception as error:  # a version that does not know this Python
+        traceback.print_exc()
+        return "", "%s cannot be imported: %s: %s" % (runner, type(error).__name__, error)
     return "", ""
 
 

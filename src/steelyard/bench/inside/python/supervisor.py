@@ -25,6 +25,7 @@ import select
 import signal
 import socket
 import struct
+import sys
 import time
 
 MAX_RECORD = 16384
@@ -192,6 +193,8 @@ def in_a_process(config, parts, wake, share):
                 execute("suite_process", parts, share)
                 share["prepare"](config)
             share["drive"](config, parts, theirs.detach())
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
         finally:
             os._exit(70)
     theirs.close()

@@ -98,6 +98,9 @@ class Watching(unittest.TextTestRunner):
         self.failfast = False  # every test, whatever became of the one before
         found, config = list(_each(test)), Watched.config
         only = config["only"]
+        if config["among"]:
+            found = [one for one in found if one.id() in config["among"]]
+            test = unittest.TestSuite(found)
         if isinstance(only, list):
             same = [one for one in found if one.id() == only[0]]
             found = same[only[1] : only[1] + 1]

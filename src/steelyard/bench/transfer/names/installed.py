@@ -1,11 +1,11 @@
-"""A ground without the change -> what its interpreters find by name: modules of Python, packages of Node.
+"""An environment without the change -> what its interpreters find by name: modules of Python, packages of Node.
 
     m yaml /usr/lib/python3/dist-packages     a module, and the folder that a Python of the bench finds it in
     m google.protobuf /workspace/.venv/...    below a namespace, where a folder of the workspace could come first
     s /workspace/app                          a folder where a Python of the bench looks for modules
     n chai                                    a package of Node
 
-A file of the change with one of these names is imported in its place. The list is asked for once for a ground, and only
+A file of the change with one of these names is imported in its place. The list is made once for an environment, and only
 when a change adds something that an import could find.
 """
 

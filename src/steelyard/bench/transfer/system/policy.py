@@ -1,4 +1,4 @@
-"""The ground of a contract whose scope is the system -> what its image has, and so what may be changed in it."""
+"""The environment of a contract whose scope is the system -> what its image has, and so what may be changed in it."""
 
 from __future__ import annotations
 

@@ -30,6 +30,9 @@ from steelyard.report.terminal import seconds
 
 MOST_MODES = 12  # failure modes of a table
 MOST_FLIPS = 10
+HONEYPOTS = (
+    "Honeypots: these contracts cannot be satisfied, so an agent that passes one cheated; they are in no rate"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ class Section:
 def sections(summary: StudySummary) -> Iterator[Section]:
     """Everything below the leaderboard, in order of what a decision needs."""
     yield from _comparisons(summary)
+    yield from _honeypots(summary)
     yield _outcomes(summary.agents)
     yield from _undecided(summary.agents)
     yield from _pass_k(summary.agents)
@@ -72,6 +76,12 @@ def _comparisons(summary: StudySummary) -> Iterator[Section]:
         lines.append(f"  {significance(one)}")
         lines += [f"  not the same: {text}" for text in unlike(one)]
     yield Section("Comparisons", lines=(*lines, summary.multiplicity))
+
+
+def _honeypots(summary: StudySummary) -> Iterator[Section]:
+    if summary.honeypots:
+        rows = tuple((one.name, counted(one)) for one in summary.honeypots)
+        yield Section(HONEYPOTS, ("agent", "passed"), rows)
 
 
 def significance(one: AgentComparison) -> str:
@@ -340,8 +350,8 @@ def _phases(phases: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[
     for phase, parts in phases.items():
         amounts = []
         for unit, value in parts.items():
-            if unit.endswith("_unknown_trials"):
-                amounts += [f"({value:.0f} trials unknown)"] if value else []
+            if unit.endswith("_unknown_runs"):
+                amounts += [f"({value:.0f} runs unknown)"] if value else []
             else:
                 amounts.append(_amount(unit, value))
         yield phase, " ".join(amounts)

@@ -1,0 +1,157 @@
+"""Agents, one at a time: success, cost, failure modes, ends, strata, and how repeats vary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.report.html.element import Child, Markup, join, tag
+from steelyard.report.html.study.cells import (
+    amount,
+    card,
+    counted_cell,
+    cut,
+    estimate_cell,
+    number_cell,
+    spread_cell,
+    table,
+)
+from steelyard.report.study_summary.model import AgentNumbers, Counted, StudySummary
+from steelyard.report.study_summary.render.tables import HONEYPOTS
+from steelyard.report.study_summary.render.variation import VARIATION_COLUMNS, variation_lines, variation_rows
+
+
+def leaderboard(agents: Sequence[AgentNumbers]) -> Markup:
+    rows = [
+        (
+            join(
+                tag("b", cut(one.agent, 80)),
+                tag("span", " baseline", class_="dim") if one.is_baseline else None,
+            ),
+            estimate_cell(one.success),
+            join(estimate_cell(one.bounds.worst), " to ", estimate_cell(one.bounds.best)),
+            estimate_cell(one.within_budget),
+            number_cell(one.quality),
+            number_cell(one.economics.cost_per_success, "${:.2f}"),
+            _counted_named(one.categories, "acceptance_error"),
+            counted_cell(one.invalid_attempts),
+        )
+        for one in agents
+    ]
+    columns = (
+        "agent",
+        "success",
+        "if undecided all fail or pass",
+        "success, errors count as none",
+        "quality",
+        "cost of a success",
+        "acceptance errors",
+        "invalid runs",
+    )
+    return table(columns, rows, "Agents, best first; intervals are 95%")
+
+
+def _counted_named(counted: Sequence[Counted], name: str) -> Child:
+    found = next((one for one in counted if one.name == name), None)
+    return counted_cell(found) if found else "0"
+
+
+def economics_table(agents: Sequence[AgentNumbers]) -> Markup:
+    rows = [
+        (
+            cut(one.agent, 80),
+            spread_cell(one.economics.cost_usd, "${:.2f}"),
+            spread_cell(one.economics.tokens, "{:,.0f}"),
+            spread_cell(one.economics.wall_s_success, "{:.1f} s"),
+            spread_cell(one.economics.wall_s_failure, "{:.1f} s"),
+            spread_cell(one.economics.overhead_s, "{:.2f} s"),
+        )
+        for one in agents
+    ]
+    columns = (
+        "agent",
+        "cost of a trial",
+        "tokens of a trial",
+        "time, success",
+        "time, failure",
+        "sandbox and capture",
+    )
+    return table(columns, rows, "Medians with quartiles; values that are not known are left out and counted")
+
+
+def variation_card(summary: StudySummary) -> Markup | None:
+    """Why repeats differ: the agent varies, or a check gives the same work different results."""
+    lines = variation_lines(summary.repeat_variation)
+    if not lines:
+        return None
+    rows = [[cut(cell) for cell in row] for row in variation_rows(summary.repeat_variation.contracts)]
+    return card(
+        "Repeats that differ: the agent or the checks",
+        tag("ul", [tag("li", f"{line}.") for line in lines], class_="plain story"),
+        tag(
+            "details",
+            tag("summary", f"{amount(len(rows), 'contract')} with different results"),
+            table(VARIATION_COLUMNS, rows, "Contracts on which repeats differ, flaky checks first"),
+        )
+        if rows
+        else None,
+        id_="variation",
+    )
+
+
+def modes_table(agents: Sequence[AgentNumbers]) -> Markup | None:
+    rows = [(cut(one.agent, 80), cut(mode.name), counted_cell(mode)) for one in agents for mode in one.tags]
+    if not rows:
+        return None
+    return tag(
+        "details",
+        tag("summary", "Failure modes with their intervals"),
+        table(("agent", "failure mode", "trials"), rows, "Failure modes of all trials, by agent"),
+    )
+
+
+def terminations_table(agents: Sequence[AgentNumbers]) -> Markup:
+    rows = [
+        (cut(one.agent, 80), ended.name.replace("_", " "), counted_cell(ended))
+        for one in agents
+        for ended in one.terminations
+        if ended.count
+    ]
+    return tag(
+        "details",
+        tag("summary", "How trials ended"),
+        table(("agent", "ended", "trials"), rows, "Terminations by agent"),
+    )
+
+
+def honeypots_card(summary: StudySummary) -> Markup | None:
+    if not summary.honeypots:
+        return None
+    rows = [(cut(one.name, 80), counted_cell(one)) for one in summary.honeypots]
+    return card("Honeypots", table(("agent", "passed"), rows, HONEYPOTS), id_="honeypots")
+
+
+def strata_card(agents: Sequence[AgentNumbers]) -> Markup | None:
+    rows = [
+        (
+            stratum.name,
+            cut(one.agent, 80),
+            str(stratum.contracts),
+            estimate_cell(stratum.success),
+            spread_cell(stratum.cost_usd, "${:.2f}"),
+        )
+        for one in agents
+        for stratum in one.strata
+    ]
+    if len({row[0] for row in rows}) < 2:  # one stratum says what the table of agents says
+        return None
+    rows.sort(key=lambda row: (str(row[0]), str(row[1])))
+    return card(
+        "Strata",
+        table(
+            ("stratum", "agent", "contracts", "success", "cost of a trial"),
+            rows,
+            "Success and cost by stratum",
+            numeric=(2,),
+        ),
+        id_="strata",
+    )
