@@ -19,7 +19,15 @@ from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.draw import GRAINS, Draw, Grain
 from steelyard.bench.twin.halves import RUNS, join, run_halves, twins_of
 from steelyard.bench.twin.pairs import key_of
-from steelyard.bench.twin.run_twin import COARSE, MARKED, READABLE, Controlled, Oracle, control
+from steelyard.bench.twin.run_twin import (
+    COARSE,
+    MARKED,
+    READABLE,
+    UNCONTROLLED,
+    Controlled,
+    Oracle,
+    control,
+)
 from steelyard.bench.twin.trusted import Facts
 from steelyard.sandboxes.base import CommandResult, ExitStats
 
@@ -286,6 +294,11 @@ def test_a_suite_that_passes_on_the_snapshot_has_nothing_that_decides() -> None:
     assert (made.hold, made.decisive, made.chance) == (True, 0, None)
 
 
+def test_hidden_tests_that_decide_without_controls_are_not_called_readable() -> None:
+    made = controlled(oracle_of(Bench(), already=["test_a", "test_b", "test_maybe"])).controls
+    assert (made.hold, made.weak) == (False, UNCONTROLLED)
+
+
 @pytest.mark.parametrize(
     ("max_chance", "runs", "chance"),
     [(1.0, 2, 0.25), (0.25, 2, 0.25), (0.125, 3, 0.0625), (0.001, 6, 2**-10)],
@@ -305,10 +318,10 @@ def test_only_the_deciding_tests_are_run_again() -> None:
     assert (len(bench.runs), [len(one.runs) for one in further.values()], made.chance) == (2, [2], 0.125)
 
 
-def test_work_that_forges_only_where_the_deciding_tests_are_run_again_does_not_pass() -> None:
-    oracle = oracle_of(Bench(), on_a_tree_that(honest), already=["test_a"], max_chance=0.001)
-    made = controlled(replace(oracle, further=lambda _: Bench(forging)))
-    assert "test_b" in failed(made)
+def test_a_deciding_test_that_ends_wrongly_when_it_is_run_again_has_failed() -> None:
+    oracle = oracle_of(Bench(), on_a_tree_that(honest), already=["test_a"], max_chance=0.125)
+    inverted = Bench(lambda _name, changed, _run: "passed" if changed else "failed")
+    assert "test_b" in failed(controlled(replace(oracle, further=lambda _: inverted)))
 
 
 def test_where_the_snapshot_never_ends_one_test_is_taken_to_decide() -> None:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from steelyard.bench.suite.controls import Controls
@@ -36,6 +36,7 @@ from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, s
 from steelyard.bench.twin.pairs import pairs
 from steelyard.bench.twin.side_by_side import side_by_side
 from steelyard.bench.twin.trusted import Facts
+from steelyard.deferred.data_class import dataclass
 
 AskTrusted = Callable[[Mapping[str, bytes]], Reported]
 
@@ -43,8 +44,10 @@ UNSTEADY = "it passed once with a wrong expected value, and failed when repeated
 NOT_AGAIN = "it passed, and failed when repeated with other tests changed"
 UNHEARD = "no test of the hidden files was reported where it is changed"
 COARSE = "the tests depend on each other, so one run changes all of them and the other none; separate them, or use split"
-READABLE = (
-    "agents can read the deciding tests, or these have no controls; hide them with `inject`, or use split"
+READABLE = "agents can read the deciding tests; hide them with `inject`, or use split"
+UNCONTROLLED = (
+    "the deciding tests have no controls: no expected value of theirs can be changed, or other cases of the same test "
+    "pass before the work; use split"
 )
 MARKED = (
     "no expected value of the deciding tests can be changed, so they got a failing call, which work that reads them "
@@ -184,6 +187,7 @@ class _Deciding(NamedTuple):
     marked: bool = (
         False  # whether hidden tests that decide got a failing call, and are therefore not among them
     )
+    readable: bool = True  # whether agents can read all that decide
 
 
 def _deciding(oracle: Oracle, twins: Twins, real: Reported, counted: Collection[str]) -> _Deciding:
@@ -203,6 +207,7 @@ def _deciding(oracle: Oracle, twins: Twins, real: Reported, counted: Collection[
         frozenset(map(twins.unit, strong)),
         frozenset(one.id for one in strong),
         marked=len(strong) < len(controlled),
+        readable=all(one.file not in oracle.hidden for one in new),
     )
 
 
@@ -273,7 +278,7 @@ def _weak(oracle: Oracle, deciding: _Deciding) -> str:
     if oracle.facts.grain == "suite":
         return COARSE
     if deciding.some and not deciding.hidden:
-        return MARKED if deciding.marked else READABLE
+        return MARKED if deciding.marked else READABLE if deciding.readable else UNCONTROLLED
     return ""
 
 

@@ -26,9 +26,9 @@ _CHILD = r"""
 import resource, signal, sys
 path, package, entry, cpu_s, memory = sys.argv[1:]
 sys.path[:0] = path.split(":")
-from tree_sitter import Parser
-from steelyard.grammars import Grammar, language_of
-parser = Parser(language_of(Grammar("", package, entry)))
+from importlib import import_module
+from tree_sitter import Language, Parser
+parser = Parser(Language(vars(import_module(package))[entry]()))
 source = sys.stdin.buffer.read()
 resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
