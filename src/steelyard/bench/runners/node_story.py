@@ -177,7 +177,9 @@ def _record(nonce: str, number: int, line: bytes) -> list[Any] | None:
     if not all(isinstance(one, kind) for one, kind in zip(record[1:], shape, strict=True)):
         return None
     nesting = record[_NESTING[record[0]]] if record[0] in _NESTING else 0
-    return record if 0 <= nesting <= MAX_DEPTH else None
+    # A text of JavaScript may have half of a character, which no record of a run can hold.
+    whole = [one.encode(errors="replace").decode() if isinstance(one, str) else one for one in record]
+    return whole if 0 <= nesting <= MAX_DEPTH else None
 
 
 def _outcome(event: Event) -> ResultOutcome:

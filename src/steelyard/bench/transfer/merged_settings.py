@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.bench.transfer.names import node_names
+from steelyard.bench.transfer.read_toml import read_toml
 from steelyard.bench.transfer.steering_parts import (
     INI_HEADER,
     INI_PLAIN_HEADER,
@@ -49,7 +50,7 @@ def with_old_settings(name: str, old: bytes | None, new: bytes) -> bytes | None:
 
 
 def _pyproject(old: bytes, new: bytes) -> bytes:
-    tomllib.loads(new.decode())
+    read_toml(new)
     kept = [block for block in _blocks(new.decode()) if not _steers(block)]
     own = [block for block in _blocks(old.decode()) if _steers(block)]
     return "\n".join([*kept, *own, ""]).encode()

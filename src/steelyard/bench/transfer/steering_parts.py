@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from steelyard.bench.transfer.read_toml import read_toml
 from steelyard.deferred.pattern import deferred_pattern
 
 MAX_BYTES = 1 << 20
@@ -150,7 +150,7 @@ def _part_or_nothing(part: Part, old: bytes | None) -> object:
 
 
 def _pyproject(data: bytes) -> object:
-    whole = tomllib.loads(data.decode())
+    whole = read_toml(data)
     tool = _table(whole.get("tool"))
     found: dict[str, object] = {name: value for name, value in tool.items() if is_steering_tool(name)}
     for keys in (*_NESTED_TASKS, *_SOURCES):
@@ -256,7 +256,7 @@ def _go_mod(data: bytes) -> object:
 
 
 def _cargo_toml(data: bytes) -> object:
-    whole = tomllib.loads(data.decode())
+    whole = read_toml(data)
     found: dict[str, object] = {key: whole[key] for key in ("patch", "replace", "test") if key in whole}
     for keys in (("package", "autotests"), ("lib", "harness"), ("lib", "test"), ("profile", "test")):
         found[".".join(keys)] = _reach(whole, keys)
