@@ -52,7 +52,7 @@ soak: dev-env ## kill studies with SIGKILL at random moments: nothing is lost, d
 lock: dev-env ## resolve the dependencies again (UPGRADE=1: to the newest)
 	@scripts/lock.sh
 
-wheel: dev-env ## build dist/steelyard-*.whl, which needs no compiler where it is installed
+wheel: run-env ## build dist/steelyard-*.whl, which needs no compiler where it is installed
 	@$(BIN)/python -m hatchling build -t wheel
 
 clean: ## remove what make made; runs in .steelyard stay

@@ -38,13 +38,13 @@ SUITE = (
 SMALL_SUITE = "from product import ADDEND\n" + "".join(
     f"\n\ndef test_{number}():\n    assert ADDEND + {number} == {number + 2}\n" for number in range(SMALL)
 )
-LONG = 300  # tests that compute for about 12 ms each
+LONG = 300  # tests that compute for more than 10 ms each: three seconds in all, as the target says
 LONG_SUITE = "import hashlib\n\nfrom product import ADDEND\n" + "".join(
     f"""
 
 def test_{number}():
     digest = b"{number}"
-    for _ in range(25_000):
+    for _ in range(45_000):
         digest = hashlib.sha256(digest).digest()
     assert ADDEND + {number} == {number + 2}
 """

@@ -142,7 +142,7 @@ if ! { [ -x .venv/bin/python ] && recent .venv/bin/python && .venv/bin/python -m
 fi
 
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-say "installing $lock"
+say "installing $lock (once; a minute or two)"
 # Wheels only: a source package would bring build tools that no lock names.
 .venv/bin/python -m pip install --quiet --no-compile --require-hashes --only-binary :all: -r "$lock" </dev/null
 .venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable . </dev/null

@@ -106,6 +106,22 @@ def test_work_that_breaks_its_verifier_at_random_gets_no_second_chance(tried: Tr
     assert failed(tried(agent, check, reward="verifier", files={"tests/test.sh": VERIFIER}))
 
 
+def test_an_output_that_nobody_can_read_is_no_way_out_of_a_low_reward(tried: Tried) -> None:
+    """A lenient verifier gives half of its points for any file, which is too little to pass."""
+    check = {
+        "id": "v",
+        "type": "verifier",
+        "script": "tests/test.sh",
+        "expected_output_path": "/workspace/answer.json",
+        "output": {"format": "json"},
+    }
+    lenient = {"tests/test.sh": "set -- 0.5\n" + WRITES}
+    line = tried("echo '{' > answer.json\n", check, reward="verifier", files=lenient)
+    assert failed(line), line
+    assert "the verifier gave 0.5, but answer.json is not json" in line["grades"][1]["why"]
+    assert line["validity"]["output_parseable"] is False
+
+
 def test_a_crash_of_the_verifier_that_only_the_change_causes_is_a_failure(tried: Tried) -> None:
     """A careless verifier dies where the answer is missing; with the reference it does not."""
     careless = "set -e\nsh add.sh 2 3 | grep -qx 5\nset -- 1.0\n" + WRITES

@@ -273,8 +273,31 @@ def test_a_misspelt_verb_is_answered_with_the_one_that_was_meant(
 
 
 def test_a_misspelt_option_is_answered_with_the_one_that_was_meant(steelyard: Steelyard) -> None:
-    result = steelyard("run", "contract", "--agnet", "noop")
-    assert (result.code, "did you mean --agent?" in result.err) == (2, True)
+    refused(
+        steelyard("run", "contract", "--agnet", "noop"), 2, "did you mean --agent? `steelyard run --help`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("run contract", "required: --agent"),
+        ("run contract --agent noop --repeats many", "--repeats: invalid int value: 'many'"),
+        ("grade contract", "one of the arguments --patch --tree --predictions is required"),
+        ("compare noop", "required: B"),
+        ("schema nothing", "invalid choice: 'nothing'"),
+    ],
+)
+def test_a_mistake_in_the_options_is_one_line_that_names_help(
+    steelyard: Steelyard, words: str, why: str
+) -> None:
+    verb = words.split(maxsplit=1)[0]
+    refused(steelyard(*words.split()), 2, why, f"`steelyard {verb} --help` shows the options")
+
+
+@pytest.mark.parametrize("verb", ["logs", "diff"])
+def test_without_a_name_the_newest_run_is_meant(steelyard: Steelyard, verb: str) -> None:
+    refused(steelyard(verb), 2, "there are no runs in .steelyard/runs yet")
 
 
 def test_last_without_any_run_is_one_line(steelyard: Steelyard) -> None:

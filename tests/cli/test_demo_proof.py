@@ -14,6 +14,7 @@ from steelyard.cli.authoring.demo import (
     WITHOUT_TESTS,
     absent_programs,
     bundled_examples,
+    next_commands,
     proof,
 )
 
@@ -36,7 +37,7 @@ def results(**verdicts: str) -> list[dict[str, Any]]:
 
 
 def test_the_demo_ends_with_the_cheats_that_did_not_pass_and_those_that_exit_codes_pass() -> None:
-    first, second, _ = proof(results())
+    first, second = proof(results())
     assert first.strip().startswith(f"{len(CHEATS)} cheats tried, none passed. {len(CHEATS) - 1} of them")
     assert second == "12 honest solutions tried, all passed. 6 empty changes tried, none passed."
 
@@ -53,6 +54,19 @@ def test_the_exit_code_of_a_cheat_is_that_of_the_tests_it_can_see(cheat: str) ->
         r"sh ci/test\.sh|make -s test|python3 -m unittest discover -s tests|node --test \S+", last
     )
     assert bool(runs_tests) == (cheat not in WITHOUT_TESTS)
+
+
+def test_next_comes_the_environment_where_the_shell_does_not_find_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / ".venv/bin"
+    programs.mkdir(parents=True)
+    (programs / "activate").touch()
+    (programs / "steelyard").touch(mode=0o755)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "Next: `. .venv/bin/activate` puts" in next_commands(programs / "python", tmp_path)
+    monkeypatch.setenv("PATH", str(programs))
+    assert "Next: `steelyard runs` lists" in next_commands(programs / "python", tmp_path)
 
 
 def test_an_example_whose_compiler_is_absent_is_left_out(

@@ -170,6 +170,21 @@ def test_runs_of_two_versions_of_a_contract_are_not_comparable(steelyard: Steely
     assert "contract digest" in comparison["incomparable"][0]
 
 
+def test_show_says_which_files_of_the_change_the_checks_did_not_use(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    script = tmp_path / "agent.sh"
+    script.write_text("mkdir -p tests; echo 'exit 0' > tests/hidden.sh\n")
+    check = {
+        "id": "hidden",
+        "cmd": "sh tests/hidden.sh",
+        "inject": [{"src": "h.sh", "dest": "tests/hidden.sh"}],
+    }
+    contract = author.write(files={"h.sh": "exit 1\n"}, oracle={"checks": [check]})
+    run = steelyard("run", contract, "--agent", f"script:{script}", "--json").line["run"]
+    assert "The checks used their own version of tests/hidden.sh" in steelyard("show", run).out
+
+
 def test_the_python_api_tries_and_grades(
     author: Author, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from authoring import Author, Steelyard
 from scripted_judge import judged_by
+from steelyard import api
 from steelyard.errors import OperatorFault
 from steelyard.study.judging import Announcer, judging_by
 
@@ -47,3 +48,21 @@ def test_a_line_is_announced_once() -> None:
     announce("a")
     announce("b")
     assert lines == ["a", "b"]
+
+
+@pytest.mark.parametrize("judge", [True, False])
+def test_the_python_api_announces_the_judge_and_has_a_switch(
+    steelyard: Steelyard,
+    author: Author,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    judge: bool,  # noqa: FBT001  # a parameter of the test
+) -> None:
+    with judged_by(steelyard) as judged:
+        for name, value in judged.env.items():
+            monkeypatch.setenv(name, value)
+        api.run_trial(
+            api.load_contract(author.write()), "noop", out=author.folder.parent / "runs", judge=judge
+        )
+        asked = bool(judged.questions)
+    assert (asked, caplog.text.count("--no-judge")) == (judge, int(judge))

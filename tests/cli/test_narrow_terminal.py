@@ -1,4 +1,4 @@
-"""A run on a terminal of 60 columns: `show` and `show --why` wrap between words, `diff` and paths are whole."""
+"""Narrow terminals: `show` and `show --why` wrap between words, `diff` and paths are whole, the progress of a study fits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def on_terminal(cache: Path, *words: object) -> list[str]:
         except OSError:  # the terminal has no writer any more
             pass
     os.close(ours)
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed.decode()).replace("\r", "").splitlines()
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed.decode()).replace("\r\n", "\n").splitlines()
 
 
 def test_a_run_is_read_on_sixty_columns(
@@ -56,3 +56,16 @@ def test_a_run_is_read_on_sixty_columns(
     piped = steelyard("show", "--why", folder).out.splitlines()
     assert len(piped) < len(why)
     assert "\x1b" not in "".join(piped)
+
+
+def test_the_progress_of_a_study_fits_the_terminal_and_names_agents_as_its_plan_does(
+    steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
+) -> None:
+    study = tmp_path / "study.yaml"
+    agent = "m=command:sleep 2; echo a command line of more than twenty characters"
+    steelyard("plan", author.write(), "--agent", agent, "--repeats", 1, "--out", study)
+    printed = on_terminal(cache, "study", "run", study, "--runs", tmp_path / "runs")
+    drawn = [line for line in printed if " finished, " in line]
+    assert all(len(line) < COLUMNS for line in drawn)
+    assert any(line.split()[:4] == ["m", "0", "of", "1"] for line in drawn)
+    assert not [line for line in drawn if "command:" in line]

@@ -303,6 +303,9 @@ def test_the_examples_table_is_the_demos_table() -> None:
         ("tree", "agent tree needs a folder: --agent tree:DIR"),
         ("noop:x", "agent noop takes nothing after it"),
         ("reference:x", "agent reference takes nothing after it"),
+        (__file__, f"did you mean script:{__file__}?"),
+        ("/opt/my-agent --task", "did you mean command:/opt/my-agent --task?"),
+        ("oracle", "did you mean reference?"),
     ],
 )
 def test_an_agent_that_cannot_be_is_refused(

@@ -153,6 +153,12 @@ def test_a_budget_that_one_run_can_exceed_is_refused(steelyard: Steelyard, autho
     assert (result.code, "less than one run may cost" in result.err) == (2, True)
 
 
+def test_a_contract_that_is_planned_twice_is_named(steelyard: Steelyard, author: Author) -> None:
+    folder = author.write()
+    result = steelyard("plan", folder, "--honeypot", folder, "--agent", TRUE)
+    assert (result.code, result.err) == (2, "steelyard: contract sum is planned twice\n")
+
+
 def test_a_plan_is_not_replaced(steelyard: Steelyard, planned: Path, author: Author) -> None:
     result = steelyard("plan", author.folder, "--agent", TRUE, "--out", planned)
     assert (result.code, "--force" in result.err) == (2, True)

@@ -94,6 +94,20 @@ def test_details_and_errors_are_in_the_evaluation(graded: Graded) -> None:
     assert found["error_taxonomy"] == [{"category": "rounding", "description": None, "source": "mechanical"}]
 
 
+def test_errors_that_a_verifier_names_are_shown(graded: Graded, steelyard: Steelyard) -> None:
+    errors = (
+        """echo '[{"category": "rounding", "description": "two digits"}]' > /logs/verifier/errors.json\n"""
+    )
+    line = graded(HALF + errors)
+    named = {"category": "rounding", "description": "two digits", "source": "mechanical"}
+    assert named in line["error_taxonomy"]
+    runs = str(Path(line["folder"]).parent)
+    assert "rounding (mechanical)  two digits" in steelyard("show", line["run"], "--runs", runs).out
+    assert (
+        "error rounding mechanical  two digits" in steelyard("show", line["run"], "--runs", runs, "--why").out
+    )
+
+
 def test_a_verifier_that_never_ends_is_an_error(graded: Graded) -> None:
     line = graded("set -- 1.0\n" + REWARD + "sleep 60\n", timeout_s=1)
     assert (line["acceptance"], line["grades"][1]["outcome"]) == ("acceptance_error", "error")

@@ -200,6 +200,11 @@ def _tasks(folder: Path) -> None:
     (folder / "predictions.jsonl").write_text(json.dumps(prediction) + "\n")
 
 
+def _repository(folder: Path) -> None:
+    shutil.copytree(DISCOUNT / "repo", folder / "my-repository")
+    git_repository(folder / "my-repository")
+
+
 def _suite(folder: Path) -> None:
     for name in ("widgets-1411", "widgets-1412"):
         contract = folder / "suite" / name
@@ -212,7 +217,9 @@ _AGENT = {"command:my-agent": "command:echo"}  # a program that the sandbox has
 
 STAGES: dict[str, Stage] = {
     "README.md": Stage(
-        words={
+        _repository,
+        {
+            "../my-repository": "my-repository",
             "compare A B": "compare noop reference",
             **_AGENT,
             "TASKDIR": str(ROOT / "tests/harbor_tasks/hello-file"),

@@ -48,6 +48,15 @@ def test_an_agent_that_ran_out_of_time_leaves_an_alert_and_an_intervention(
     assert ended["event"] == alert["event"]
 
 
+def test_what_led_to_a_failure_is_told_as_an_interpretation(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    line = steelyard("run", author.write(), "--agent", script("echo wrong > add.sh"), "--json").line
+    causes = report(line)["causes"]
+    assert causes["label"] == "interpretation"
+    assert all(types_of(line, one["events"]) for one in causes["sentences"])
+
+
 def test_an_alert_about_time_names_the_stage_that_it_came_in(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:

@@ -79,6 +79,24 @@ def test_a_score_that_does_not_follow_from_its_grades_is_reported(tmp_path: Path
     assert "do not follow" in "\n".join(line.plain for line in explanation_lines(wrong))
 
 
+@pytest.mark.parametrize(
+    "broken", [{"disqualifies": True}, {"data": {"pass_to_pass": {"passed": [], "failed": ["t"]}}}]
+)
+def test_a_weighted_grader_that_disqualifies_explains_a_score_of_0(
+    tmp_path: Path, broken: dict[str, Any]
+) -> None:
+    """Also in a record from before its grades said so."""
+    grades = [grade("a"), grade("b", "fail", required=False, **broken)]
+    made = explain_run("r", tmp_path, grading(grades, verdict="fail", score=0.0, reward=0.0))
+    assert made.consistent
+    assert "disqualifies" in next(one.why for one in nodes(made.tree) if one.what == "score")
+
+
+def test_a_score_of_0_without_a_reason_does_not_follow(tmp_path: Path) -> None:
+    grades = [grade("a"), grade("b", required=False)]
+    assert not explain_run("r", tmp_path, grading(grades, verdict="fail", score=0.0, reward=0.0)).consistent
+
+
 def test_the_transcript_of_a_failed_check_is_quoted(tmp_path: Path) -> None:
     failed = grade("lint", "fail", output_tail="one\nTypeError: no\ntwo\n", why="exit 1")
     gates = {"acceptance": {"outcome": "fail", "why": "lint: exit 1"}}

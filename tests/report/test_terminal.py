@@ -107,6 +107,15 @@ def test_values_that_stand_below_their_row_have_names_and_nothing_is_cut() -> No
         assert text.count("rate") == 1
 
 
+def test_a_long_name_that_stands_below_its_row_is_broken_behind_a_mark() -> None:
+    rows = Rows(("tried", "why"), whole=True)
+    rows.rows.append((Text("noop"), Text(f"not passed: tests.test_acceptance.{'test_it_' * 6}")))
+    console = Console(width=40, file=io.StringIO(), color_system=None)
+    console.print(rows)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert all(line.endswith((".", "_", ":")) for line in lines[2:])
+
+
 def test_a_long_row_of_the_timeline_goes_on_below_its_own_words() -> None:
     line = f"{'+1.47 s':>10}  {'check':<12}  hidden: fail (4 of 11 passed; not passed: {'x' * 60})"
     lines = _fitted(line, 60).plain.splitlines()

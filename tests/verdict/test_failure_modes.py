@@ -233,6 +233,24 @@ def test_a_patch_that_does_not_apply_is_a_conflict_and_not_a_missing_patch() -> 
     assert "no_patch" not in verdict.tags
 
 
+def test_a_score_below_the_threshold_is_an_acceptance_failure_where_every_gate_passes() -> None:
+    """The tag names the weighted grader that failed, not the advisory one beside it."""
+    docs = graded("fail", "half of it", name="docs", required=False, is_check=False)
+    advisory = of_type("max_files_changed", required=False)
+    advisory = replace(advisory, entry=replace(advisory.entry, weight=0.0))
+    made = decided(graded(), docs, advisory)
+    assert {gate.outcome for gate in (made.gates or {}).values()} == {"pass"}
+    tags = {one.id: one.evidence for one in made.failure_modes}
+    assert tags["acceptance_failure"] == ("gradings#docs",)
+
+
+def test_a_grader_that_passes_may_keep_the_score_below_the_threshold() -> None:
+    verifier = graded()
+    verifier = replace(verifier, grade=replace(verifier.grade, score=0.9))
+    (tag,) = decided(verifier, pass_threshold=0.95).failure_modes
+    assert (tag.id, tag.why) == ("acceptance_failure", "unit: why")
+
+
 def test_an_acceptance_failure_names_its_layer() -> None:
     facts = RunFacts(layers={"unit": "integration"})
     (tag,) = decided(graded("fail", executed=executed(failing=["t::a"])), facts=facts).failure_modes

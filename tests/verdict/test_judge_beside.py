@@ -157,6 +157,14 @@ def test_how_they_disagree(judge: Judgement | None, grades: list[Graded], expect
     assert decided(grades, judge, Rule()).disagreement == expected
 
 
+def test_a_grader_with_a_weight_is_no_advisory_warning() -> None:
+    """It lowers the score and fails this run, so it does change the verdict."""
+    weighted = graded("fail", required=False)
+    weighted = replace(weighted, entry=replace(weighted.entry, weight=1.0))
+    made = decided([graded("pass"), weighted], jury("PASS"), Rule())
+    assert (made.verdict, made.disagreement) == ("fail", "none")
+
+
 def test_a_broken_policy_counts_as_a_check_that_failed() -> None:
     """The seven checks pass, and the change has a finding that fails the safety gate."""
     broken = [Finding("escape", "violation", "a", "why")]

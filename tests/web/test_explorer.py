@@ -77,6 +77,15 @@ def test_the_judge_verdict_is_a_column_and_a_filter(viewer: Viewer) -> None:
     assert agents_of(viewer.ask("/?judge=none&per=500").text) == {"noop", "reference"}
 
 
+def test_the_run_badge_is_a_column(viewer: Viewer) -> None:
+    """Whether a run ended normally is not its verdict: runs that failed have finished."""
+    page = viewer.ask("/?verdict=fail&per=500").text
+    assert "Run badge" in page
+    badges = re.findall(r'data-label="run">(.*?)</td>', page)
+    assert len(badges) == len(runs_of(page))
+    assert all("finished" in one for one in badges)
+
+
 def test_the_filter_counts_the_runs_of_each_choice(viewer: Viewer) -> None:
     page = viewer.ask("/").text
     for name, values in (("verdict", ("pass", "fail")), ("judge", ("PASS", "FAIL", "none"))):

@@ -70,6 +70,32 @@ def _check_tabs(viewer: Viewer, line: dict[str, Any]) -> None:
     assert "gate G3 acceptance" in tab("/why")
 
 
+def test_only_a_scorer_without_credit_is_marked_advisory(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    """What carries credit can fail the run, so it has its weight there, and a failure of it starts open."""
+    contract = author.write(
+        graders=[
+            {"type": "files", "name": "docs", "patterns": ["nowhere to be found"], "weight": 2},
+            {"type": "max_files_changed", "limit": 0, "required": False},
+        ]
+    )
+    line = steelyard("run", contract, "--agent", script(FIX), "--json").line
+    with viewing(Path(line["folder"]).parent) as viewer:
+        page = viewer.ask(f"/run/{line['run']}/scorers").text
+    docs, files = (_scorer_row(page, name) for name in ("docs", "max_files_changed"))
+    assert "weight 2" in docs
+    assert "advisory" not in docs
+    assert " open" in docs.partition(">")[0]
+    assert "advisory" in files
+    assert " open" not in files.partition(">")[0]
+
+
+def _scorer_row(page: str, name: str) -> str:
+    rows = (row.partition("</details>")[0] for row in page.split("<details")[1:])
+    return next(row for row in rows if f">{name}<" in row)
+
+
 def _check_review(viewer: Viewer, run: str) -> None:
     address = f"/run/{run}/review"
     wrong = viewer.post(address, {"judgment": "maybe", "by": "ada", "reason": "kept"})

@@ -63,7 +63,7 @@ class Viewer:
 
 
 @contextmanager
-def viewing(root: Path, records: Records | None = None) -> Iterator[Viewer]:
+def viewing(root: Path, records: Records | None = None, log: Path | None = None) -> Iterator[Viewer]:
     """A viewer of a folder of runs, on a port that the system chooses, until the end of the block."""
     ready = threading.Event()
     found: list[Access] = []
@@ -78,7 +78,7 @@ def viewing(root: Path, records: Records | None = None) -> Iterator[Viewer]:
 
     def run() -> None:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(serve(site, Access(0), on_ready, stop))
+            runner.run(serve(site, Access(0, log=log), on_ready, stop))
 
     thread = threading.Thread(target=run)
     thread.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -40,6 +40,7 @@ NEEDED = {
     "replay_tools": ("run folder", "RUN"),
 }
 ALONE = ("noop", REFERENCE)
+_SYNONYMS = {"oracle": REFERENCE, "gold": REFERENCE, "nop": "noop"}  # words of other tools
 _NAME = deferred_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
@@ -87,8 +88,8 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
     )
     if name not in BUILT_IN and name not in CLIENTS and name not in others:
         names = sorted({*BUILT_IN, *CLIENTS, *others})
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
+        meant = _meant(name, names)
+        hint = f"did you mean {meant}?" if meant else f"choose from {', '.join(names)}"
         raise OperatorFault(f"unknown agent {name!r}; {hint}")
     if "=" in text.partition(":")[0]:
         _check_name(own, name)
@@ -96,6 +97,15 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
         return configured(client_agent(name, arg), own, options, os.environ)
     agent: Agent = BUILT_IN[name](arg) if name in BUILT_IN else others[name].load()(arg)
     return configured(agent, own, options, os.environ)
+
+
+def _meant(name: str, names: Sequence[str]) -> str:
+    """What somebody probably meant who wrote an agent that does not exist, or nothing."""
+    if os.path.isfile(name):  # noqa: PTH113  # any text, also too long for a path
+        return f"script:{name}"
+    if "/" in name or " " in name:
+        return f"command:{name}"
+    return _SYNONYMS.get(name) or next(iter(difflib.get_close_matches(name, names, n=1)), "")
 
 
 def _check_name(own: str, kind: str) -> None:

@@ -364,7 +364,7 @@ class Bench:
         user: str = "",
     ) -> tuple[T, ExitStats]:
         sandbox_spec = self.environment.sandbox_spec(
-            overlays=overlays, extra_mounts=extra_mounts, env=self.env, user=user
+            overlays=overlays, extra_mounts=extra_mounts, env=self.env, user=user, phase="checks"
         )
         for left in reversed(range(INFRASTRUCTURE_TRIES)):
             try:

@@ -12,12 +12,12 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from steelyard.cli.console import say
 from steelyard.cli.verbs import module_of, similar
 from steelyard.deferred.modules import has_run
-from steelyard.errors import ContractFault, SteelyardError
+from steelyard.errors import ContractFault, OperatorFault, SteelyardError
 from steelyard.filesystem import cache
 from steelyard.report import plain
 from steelyard.sandboxes.bubblewrap import launcher_client
@@ -87,8 +87,17 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
     """The options of one verb, whose module is imported for them."""
     import argparse  # noqa: PLC0415  # after the launcher was started
 
+    class OptionParser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            """One line, as every other mistake is, not a page of usage with the reason below."""
+            end = "" if message.endswith("?") else ";"
+            self.exit(
+                OperatorFault.exit_code,
+                f"{self.prog}: {message}{end} `{self.prog} --help` shows the options\n",
+            )
+
     module = importlib.import_module(module_of(verb))
-    parser = argparse.ArgumentParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
+    parser = OptionParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
     module.arguments(parser)
     return parser
 

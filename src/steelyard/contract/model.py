@@ -116,9 +116,17 @@ class Memory(Strict):
         return self
 
 
+Phase = Literal["setup", "agent", "checks"]
+PHASES: tuple[Phase, ...] = ("setup", "agent", "checks")
+
+
 class Secret(Strict):
+    """A variable of this machine for one phase, if the operator gives `--take-env NAME`. The manifest has its name; no record
+    has its value.
+    """
+
     name: Variable
-    for_: Literal["setup", "checks", "agent"] = Field(alias="for")
+    for_: Phase = Field(alias="for")
 
 
 class Ready(Strict):
@@ -171,6 +179,8 @@ class EnvironmentSpec(Strict):
     @model_validator(mode="after")
     def _of_containers(self) -> EnvironmentSpec:
         """What an image needs, and what needs an image."""
+        if taken := [one.name for one in self.secrets if one.name in self.env]:
+            raise ValueError(f"`{taken[0]}` is both in `env` and in `secrets`")
         own = {"image": self.image, "build": self.build, "allow_unpinned": self.allow_unpinned,
                "read_only": self.read_only, "user": self.user is not None, "scope: system": self.scope == "system"}  # fmt: skip
         _check_workdir(self)

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.contract.contract import Contract
+from steelyard.contract.model import Phase
 from steelyard.contract.parse.host_variables import (
     check_host_variables,
+    phase_secrets,
     secret_host_values,
     with_host_values,
     without_host_values,
@@ -47,7 +49,7 @@ class Environment:
     cache: Cache
     image: Image | None = None
 
-    def sandbox_spec(
+    def sandbox_spec(  # noqa: PLR0913  # what may differ between two sandboxes of a contract
         self,
         *,
         overlays: tuple[FileOverlay, ...] = (),
@@ -55,8 +57,12 @@ class Environment:
         git: bool = False,
         env: Mapping[str, str] | None = None,
         user: str = "",
+        phase: Phase | None = None,
     ) -> SandboxSpec:
-        """`git` is for agents, who are the contract's user in a whole system; others are `user`, or root."""
+        """`git` is for agents, who are the contract's user in a whole system; others are `user`, or root.
+
+        `phase` says whose secrets it has; without one, none.
+        """
         snapshot = self.contract.snapshot
         # Above the setup layer, which may be a whole tree and would hide it.
         layers = [snapshot.git] if git else []
@@ -71,8 +77,10 @@ class Environment:
         sandbox_spec = _as_declared(asked, self.contract, self.toolchains)
         layered = f"{git}/{self.setup.identity if self.setup else ''}"
         agent = str(self.contract.spec.environment.user or "")
+        secrets = phase_secrets(self.contract, phase) if phase else {}
         return replace(
             _in_image(sandbox_spec, self.contract, self.image, layered),
+            env={**sandbox_spec.env, **secrets},
             user=agent if git else user,
             owner=agent,
         )
@@ -122,6 +130,7 @@ def prepare_environment(
         # Setup may be shown files of the host's, which a read-only root could not take.
         names = contract.spec.environment.host_variables
         own = without_host_values(contract.spec.environment.env, names) if names else sandbox_spec.env
+        own = {**own, **phase_secrets(contract, "setup")}
         sandbox_spec = replace(_in_image(sandbox_spec, contract, image, "setup"), read_only=False, env=own)
         tools = (*(chain.digest for chain in toolchains), *([image.id] if image else []))
         layer = setup_layers.setup_layer(contract, sandbox_spec, maker, tools, cache)

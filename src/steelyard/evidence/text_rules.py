@@ -18,6 +18,7 @@ from typing import Any
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 from steelyard.evidence.bounded_search import BoundedSearch, Match
 from steelyard.evidence.key_rules import RULES, rules_digest
@@ -25,7 +26,7 @@ from steelyard.evidence.key_rules import RULES, rules_digest
 MOST_SPANS = 1000  # in one record; the rest is only counted
 MOST_PATTERNS = 100
 MOST_DEPTH = 200  # of a value that the agent wrote; what is nested deeper is left out
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+_NAME = deferred_pattern(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _WHERE_CHARS = 200
 
 

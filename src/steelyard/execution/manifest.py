@@ -323,6 +323,9 @@ def _declared(environment: Environment) -> dict[str, Any]:
         "declared_env": dict(environment.contract.spec.environment.env),
         "declared_files": _declared_files(environment.contract),
         "declared_absent": _absent(environment),
+        "secrets": [
+            {"name": one.name, "for": one.for_} for one in environment.contract.spec.environment.secrets
+        ],
         "registries": _registries(environment),
     }
 

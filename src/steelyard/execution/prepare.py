@@ -52,7 +52,7 @@ def open_run(
     """Create the folder and the manifest first, so that every later fault can be recorded."""
     environment, checked = _sound(environment)
     gateway = gateway_address(agent, environment)
-    own_spec = with_own(environment.sandbox_spec(git=True), trial.contract, agent, gateway)
+    own_spec = with_own(environment.sandbox_spec(git=True, phase="agent"), trial.contract, agent, gateway)
     facts = environment.backend.facts(replace(own_spec, on_attempt=_ignore))
     refuse_without_enforcement(trial.contract, agent, facts)
     models = describe_gateway(trial, agent)
@@ -82,7 +82,7 @@ def prepare(run: LiveRun) -> None:
         open_route(run)
         extra_mounts = (*run.agent.extra_mounts(), *_live_places(run))
         sandbox_spec = with_own(
-            run.environment.sandbox_spec(git=_has_git(run), extra_mounts=extra_mounts),
+            run.environment.sandbox_spec(git=_has_git(run), extra_mounts=extra_mounts, phase="agent"),
             run.trial.contract,
             run.agent,
             run.gateway,

@@ -104,6 +104,7 @@ class Graded:
             "required": self.entry.required,
             "weight": self.entry.weight,
             "gate": self.entry.gate,
+            "disqualifies": self.grade.disqualifies,
             "under": self.entry.under,
             "check": self.entry.is_check,
             "why": self.grade.why,

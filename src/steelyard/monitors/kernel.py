@@ -7,12 +7,12 @@ folders (`find /`) or through /proc (`ps`, `sysctl -a`) are refused some as a ma
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from steelyard.contract.model import RuleClass
 from steelyard.deferred.named_tuple import NamedTuple
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.monitors.rules.rule import EXCERPT_CHARS
 
 # Runtimes and allocators try these at their start, or where a debugger might be; a refusal changes nothing for them.
@@ -25,9 +25,9 @@ _SYSTEM = ("/etc/", "/boot/", "/bin/", "/sbin/", "/lib", "/usr/bin/", "/usr/sbin
 _SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/.ssh/", "/.aws/", "/.netrc")
 # Of reading alone. Process 1 and the kernel itself may have what the sandbox keeps from an agent.
 _SECRETS_TO_READ = (*_SECRETS, "/proc/kcore", "/run/secrets/", "/etc/ssl/private/", "/.gnupg/")
-_MEMORY = re.compile(r"/proc/\d+/(task/\d+/)?(environ|mem)")
+_MEMORY = deferred_pattern(r"/proc/\d+/(task/\d+/)?(environ|mem)")
 _OF_THE_KERNEL = ("/proc/", "/sys/")
-_DUMP_SETTING = re.compile(r"/proc/\d+/coredump_filter")  # every start of a JVM writes its own
+_DUMP_SETTING = deferred_pattern(r"/proc/\d+/coredump_filter")  # every start of a JVM writes its own
 _STARTS_LATER = (
     "/etc/cron",
     "/var/spool/cron",

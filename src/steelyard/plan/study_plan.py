@@ -265,6 +265,14 @@ class StudyPlan(Strict):
         return head + yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
 
+def first_problem(error: ValidationError) -> str:
+    """`budget.total_usd: Input should be greater than 0`; what concerns the whole plan has no place."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    what = str(first["msg"]).removeprefix("Value error, ")
+    return f"{where}: {what}" if where else what
+
+
 def read_plan(file: Path) -> StudyPlan:
     """Raises OperatorFault for a file that is no plan."""
     try:
@@ -282,8 +290,6 @@ def read_plan(file: Path) -> StudyPlan:
     try:
         return StudyPlan.model_validate_json(orjson.dumps(data))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise OperatorFault(f"{file}: {where}: {first['msg']}") from error
+        raise OperatorFault(f"{file}: {first_problem(error)}") from error
     except TypeError as error:
         raise OperatorFault(f"{file}: {error}") from error

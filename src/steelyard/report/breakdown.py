@@ -1,10 +1,14 @@
-"""The parts of a verifier's reward -> lines for a person.
+"""The parts of a verifier's reward, and the errors that it, a judge or people named -> lines for a person.
 
     dimensions
       drop   0.95          x1
       unit   3 of 5        x2  the answer is in inches
 
-A breakdown from `steelyard.rubric` has scores, maxima and weights; any other is shown as JSON.
+    errors
+      unit mismatch (mechanical)  mm, not m
+
+A breakdown from `steelyard.rubric` has scores, maxima and weights; any other is shown as JSON. Errors are those beside the closed
+list of `tags`: a task defines its own categories.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from rich.text import Text
 
 from steelyard.report.plain import one_line
 
-MOST_ROWS, NAME_WIDTH = 30, 30
+MOST_ROWS, NAME_WIDTH, ERROR_WIDTH = 30, 30, 60
 
 
 def breakdown_of(result: Mapping[str, Any]) -> Iterator[Text]:
@@ -44,3 +48,30 @@ def _part_text(part: Any) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def own_errors(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Those that are not failure modes of the run."""
+    tags = result.get("tags")
+    modes = set(map(str, tags)) if isinstance(tags, list) else set()
+    found = result.get("error_taxonomy")
+    errors = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [
+        one for one in errors if one.get("source") != "mechanical" or str(one.get("category")) not in modes
+    ]
+
+
+def error_name(error: Mapping[str, Any]) -> str:
+    """`unit mismatch (mechanical)`, safe to print."""
+    return f"{one_line(str(error.get('category')), ERROR_WIDTH)} ({one_line(str(error.get('source')), 20)})"
+
+
+def errors_of(result: Mapping[str, Any]) -> Iterator[Text]:
+    errors = own_errors(result)
+    if not errors:
+        return
+    yield Text("\nerrors", "bold")
+    for one in errors[:MOST_ROWS]:
+        yield Text(f"  {error_name(one)}  {one_line(str(one.get('description') or ''))}".rstrip())
+    if len(errors) > MOST_ROWS:
+        yield Text(f"  and {len(errors) - MOST_ROWS} more")

@@ -44,6 +44,7 @@ def fault_line(trial: Trial, agent: str, fault: SteelyardError, retries: tuple[R
         "disagreement": "none",
         "tags": ["invalid"],
         "failure_modes": [],
+        "error_taxonomy": [],
         "workspace": trial.contract.spec.workspace,
         "turns": 0,
         "steps": [],

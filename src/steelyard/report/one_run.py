@@ -20,7 +20,7 @@ from steelyard.filesystem.plain_file import open_plain
 from steelyard.filesystem.tree import shown
 from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.agent_output import agent_output
-from steelyard.report.breakdown import breakdown_of
+from steelyard.report.breakdown import breakdown_of, errors_of
 from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
 from steelyard.report.lines.wrapping import print_wrapped, width_of, wrap_words
 from steelyard.report.plain import one_line, quoted
@@ -226,7 +226,7 @@ def _print_grades(console: Console, result: Mapping[str, Any]) -> None:
         mean = f"  (unweighted mean of the scores below, without patch: {number(result.get('mean_score'))})"
         console.print(Text.assemble(("\nchecks ", "bold"), overall, mean))
         console.print(table_of_grades(result["grades"]))
-    for line in breakdown_of(result):
+    for line in (*breakdown_of(result), *errors_of(result)):
         console.print(line)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import OperatorFault
 from steelyard.evidence.cost import cost_items
 from steelyard.evidence.evidence import Evidence
@@ -44,6 +45,7 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
     verdict, number = grading["verdict"], grading["number"]
     manifest = evidence.manifest
     gates = verdict["gates"]
+    review, by_people = _reviewed(evidence)
     return {
         "schema": SCHEMA,
         "run": evidence.folder.run_id,
@@ -81,7 +83,8 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
         "breakdown": _breakdown(grading),
         "tags": verdict["tags"],
         "failure_modes": verdict.get("failure_modes", []),
-        "review": _review(evidence),
+        "error_taxonomy": [*((grading.get("evaluation") or {}).get("error_taxonomy") or ()), *by_people],
+        "review": review,
         "workspace": manifest.get("workspace", "code"),
         "turns": evidence.summary.turns,
         "steps": verdict.get("steps", []),
@@ -102,17 +105,21 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
     }
 
 
-def _review(evidence: Evidence) -> dict[str, Any] | None:
-    """What people decided, beside the verdict; null where no person has annotated the run."""
+class _Reviewed(NamedTuple):
+    status: dict[str, Any] | None  # None: no person has annotated the run
+    errors: list[dict[str, Any]]  # what people say went wrong
+
+
+def _reviewed(evidence: Evidence) -> _Reviewed:
+    """What people decided, beside the verdict."""
     if not evidence.folder.file(ANNOTATIONS_HEAD).exists():
-        return None
+        return _Reviewed(None, [])
     try:
-        return {
-            **status.review_status(review_record.list_annotations(evidence.folder)).to_json(),
-            "broken": None,
-        }
+        entries = review_record.list_annotations(evidence.folder)
     except OperatorFault as fault:
-        return {**status.review_status(()).to_json(), "broken": str(fault)}
+        return _Reviewed({**status.review_status(()).to_json(), "broken": str(fault)}, [])
+    errors = [tag.model_dump(mode="json") for tag in review_record.errors_by_people(entries)]
+    return _Reviewed({**status.review_status(entries).to_json(), "broken": None}, errors)
 
 
 def _listed(summary: Summary) -> dict[str, Any]:
@@ -243,6 +250,7 @@ def _decision_schema() -> dict[str, Any]:
         "breakdown": {"type": ["object", "null"]},
         "tags": {"type": "array", "items": _TEXT},
         "failure_modes": {"type": "array", "items": _failure_mode_schema()},
+        "error_taxonomy": {"type": "array", "items": _error_schema()},
         "review": _or_null(_review_schema()),
     }
 
@@ -285,6 +293,11 @@ def _failure_mode_schema() -> dict[str, Any]:
     return _object({"id": _TEXT, "evidence": evidence, "why": _TEXT, "attributes": {"type": "object"}})
 
 
+def _error_schema() -> dict[str, Any]:
+    source = {"enum": ["mechanical", "human", "judge"]}
+    return _object({"category": _TEXT, "description": {"type": ["string", "null"]}, "source": source})
+
+
 def _review_schema() -> dict[str, Any]:
     count = {"type": "integer", "minimum": 0}
     return _object(
@@ -317,6 +330,7 @@ def _grade_schema() -> dict[str, Any]:
             "outcome": {"enum": ["pass", "fail", "error", "not_applicable"]},
             "score": _FRACTION,
             "required": {"type": "boolean"},
+            "disqualifies": {"type": "boolean"},
             "why": _TEXT,
             "output_tail": _TEXT,  # "" where `hidden`
             "hidden": {"type": "boolean"},

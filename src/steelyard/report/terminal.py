@@ -258,10 +258,12 @@ def counts_as(grade: Mapping[str, Any]) -> str:
     """`required`, `weight 2`, or `advisory`: what fails nothing and carries no credit."""
     if grade.get("gate"):
         return "gate"
-    if grade["required"]:
+    if grade.get("required") is not False:
         return "required"
     weight = grade.get("weight", 0.0)
-    return f"weight {weight:g}" if weight else "advisory"
+    if not isinstance(weight, int | float) or not weight:
+        return "advisory"
+    return f"weight {weight:g}{', disqualifies' if grade.get('disqualifies') else ''}"
 
 
 def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:

@@ -122,12 +122,7 @@ def evaluation_of(run_folder: Path | RunFolder, grading: int = 1) -> EvaluationR
         ) from error
     entries = list_annotations(folder)
     people = [one.annotation for one in entries]
-    named = [
-        ErrorTag(category=category, description=f"by {one.reviewer_id}", source="human")
-        for one in people
-        if one.judgment == "fail"
-        for category in one.categories
-    ]
+    named = errors_by_people(entries)
     return EvaluationResult(
         reward=result.reward,
         validity=result.validity,
@@ -136,6 +131,16 @@ def evaluation_of(run_folder: Path | RunFolder, grading: int = 1) -> EvaluationR
         confidence=_confidence(entries) or result.confidence,
         annotations=people or None,
     )
+
+
+def errors_by_people(entries: Sequence[ReviewEntry]) -> list[ErrorTag]:
+    """The categories of people who say that the run failed."""
+    return [
+        ErrorTag(category=category, description=f"by {one.annotation.reviewer_id}", source="human")
+        for one in entries
+        if one.annotation.judgment == "fail"
+        for category in one.annotation.categories
+    ]
 
 
 def _confidence(entries: Sequence[ReviewEntry]) -> ConfidenceMetadata | None:

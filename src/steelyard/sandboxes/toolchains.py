@@ -19,6 +19,7 @@ from pathlib import Path
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault, MissingCapability
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.contents import stamp, tree_digest
@@ -53,11 +54,11 @@ class Found(NamedTuple):
     prefix: Path
 
 
-_VERSION_AND_PREFIX = re.compile(r"(?P<version>\S+) (?P<prefix>.+)")
+_VERSION_AND_PREFIX = deferred_pattern(r"(?P<version>\S+) (?P<prefix>.+)")
 
 KINDS = {
     "python": Kind(
-        re.compile(r"python3?(\.\d+)?$"),
+        deferred_pattern(r"python3?(\.\d+)?$"),
         ("-I", "-S", "-c", "import sys; print('.'.join(map(str, sys.version_info[:3])), sys.base_prefix)"),
         _VERSION_AND_PREFIX,
         ("python", "python3"),
@@ -65,7 +66,7 @@ KINDS = {
         "install it with the system's package manager or pyenv",
     ),
     "node": Kind(
-        re.compile(r"(node|nodejs)(-?\d+)?$"),
+        deferred_pattern(r"(node|nodejs)(-?\d+)?$"),
         ("-p", "process.versions.node + ' ' + require('path').resolve(process.execPath, '../..')"),
         _VERSION_AND_PREFIX,
         ("node",),
@@ -73,17 +74,18 @@ KINDS = {
         "install it with the system's package manager or nvm",
     ),
     "go": Kind(
-        re.compile(r"go(-?\d+(\.\d+)*)?$"),
+        deferred_pattern(r"go(-?\d+(\.\d+)*)?$"),
         ("env", "GOVERSION", "GOROOT"),
-        re.compile(r"go(?P<version>\d+(\.\d+)*)\s+(?P<prefix>/.+)"),
+        deferred_pattern(r"go(?P<version>\d+(\.\d+)*)\s+(?P<prefix>/.+)"),
         ("go",),
         ("gofmt",),
         "install it with the system's package manager, or unpack a release at /usr/local/go",
     ),
     "rust": Kind(
-        re.compile(r"rustc$"),
+        deferred_pattern(r"rustc$"),
         ("--version",),
-        re.compile(r"rustc (?P<version>\d+\.\d+\.\d+)( |$)"),  # no nightly: its version is not a release
+        # No nightly: its version is not a release.
+        deferred_pattern(r"rustc (?P<version>\d+\.\d+\.\d+)( |$)"),
         ("rustc",),
         ("cargo", "rustdoc", "rustfmt", "cargo-clippy", "clippy-driver"),
         "install it with the system's package manager or rustup",

@@ -19,8 +19,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import sqlalchemy as sa
-
 from steelyard import __version__
 from steelyard.contract.contract import Contract
 from steelyard.errors import OperatorFault
@@ -31,7 +29,7 @@ from steelyard.plan.trial import Trial
 from steelyard.report.fault_line import fault_line
 from steelyard.report.result import result_line
 from steelyard.report.stored.open_store import is_altered, open_store
-from steelyard.store import query
+from steelyard.store import database, query
 from steelyard.store.entry import entry_of_line
 from steelyard.study.engine import Engine, prepare_and_keep
 from steelyard.study.record import grading_of
@@ -142,9 +140,7 @@ class Grader:
         record = result.record
         line = result_line(record.evidence, grading_of(record))
         run = record.evidence.folder
-        with suppress(
-            sa.exc.DBAPIError, OSError
-        ):  # the folder is the truth; the index reads it when it is back
+        with suppress(*database.UNREACHABLE):  # the folder is the truth; the index reads it when it is back
             self._store.put(entry_of_line(run.run_id, line, started_at(run)))
         self._names.add(_name(key.patch))
         return line

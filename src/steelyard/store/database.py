@@ -19,6 +19,7 @@ from steelyard.store.schema import migrate
 
 INDEX = "index.sqlite"
 BUSY_S = 60
+UNREACHABLE = (sa.exc.DBAPIError, OSError)  # what a statement raises while the database is away
 POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 
 

@@ -24,6 +24,9 @@ def disagreement(
         return "judge_pass_checks_fail"
     if judge.verdict == "FAIL" and checks:
         return "checks_pass_judge_fail"
-    if checks and any(one.applies and not one.gates and one.grade.outcome == "fail" for one in grades):
-        return "advisory_warning"
-    return "none"
+    return "advisory_warning" if checks and any(map(_is_warning, grades)) else "none"
+
+
+def _is_warning(one: Graded) -> bool:
+    """A failure that decides nothing: one that carries credit lowers the score, and may fail the run."""
+    return one.applies and one.grade.outcome == "fail" and not one.gates and not one.entry.weight

@@ -17,6 +17,7 @@ import secrets
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
@@ -45,6 +46,7 @@ class Access:
     port: int
     address: str = "127.0.0.1"
     names: tuple[str, ...] = ()
+    log: Path | None = None  # gets a line for each request
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     @property

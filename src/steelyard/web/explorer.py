@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.report.judge_card import run_word
 from steelyard.report.plain import one_line
 from steelyard.report.result import VERDICTS
 from steelyard.store.entry import ALTERED, INTERRUPTED, NOT_GRADED, PAUSED, RUNNING, Entry
@@ -34,6 +35,7 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("Contract", "contract"),
     ("Agent", "agent"),
     ("Judge verdict", "judge"),
+    ("Run badge", ""),
     ("Score", "score"),
     ("Reward", "reward"),
     ("Cost", "cost_usd"),
@@ -319,6 +321,7 @@ def _row(entry: Entry, *, is_choice: bool) -> Markup:
         (tag("a", cut(entry.contract, 60), href=url("contract", entry.contract)), "name", None),
         (tag("a", cut(entry.agent, 60), href=url("agent", entry.agent)), "name", None),
         (badge(entry.judge) if entry.judge else tag("span", "not asked", class_="dim"), "nowrap", "judge"),
+        (_badge(entry.line), "nowrap", "run"),
         (number(entry.score), "num", "score"),
         (number(entry.reward), "num", "reward"),
         (money(entry.cost_usd), "num", "cost"),
@@ -326,6 +329,11 @@ def _row(entry: Entry, *, is_choice: bool) -> Markup:
         (tag("span", why, title=None if why == NONE else why), "why", None),
     ]
     return tag("tr", [tag("td", cell, class_=class_, data_label=label) for cell, class_, label in cells])
+
+
+def _badge(line: Mapping[str, Any] | None) -> Child:
+    """Whether the run itself ended normally; nothing of one without a result."""
+    return NONE if line is None else badge(run_word(line))
 
 
 def _why(entry: Entry, line: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from steelyard.errors import InfraFault, SteelyardError
 from steelyard.report.html.element import join, tag
 from steelyard.report.plain import one_line
 from steelyard.web.access import HEADERS, Access
+from steelyard.web.access_log import log_request
 from steelyard.web.layout import document, empty
 from steelyard.web.message import TEXT, NotThere, Request, Response, page
 from steelyard.web.site import Site
@@ -43,11 +44,23 @@ class _Server:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         started = time.perf_counter()
-        response = await self._response(request)
+        response = await self._logged(request, await self._response(request))
         spent_ms = (time.perf_counter() - started) * 1000
         headers = {**HEADERS, **response.headers, "Server-Timing": f"page;dur={spent_ms:.1f}"}
         headers["Content-Type"] = response.kind
         return await _send(request, response, headers)
+
+    async def _logged(self, request: web.Request, response: Response) -> Response:
+        log, path = self._access.log, request.rel_url.raw_path
+        if log is None or path.startswith("/static/"):
+            return response
+        try:
+            await asyncio.to_thread(
+                log_request, log, request.remote or "", request.method, path, response.status
+            )
+        except InfraFault as fault:
+            return _plain(f"This server shows nothing that it cannot log: {fault}.", 503)
+        return response
 
     async def _response(self, request: web.Request) -> Response:
         if refused := self._refuse(request):

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.web.access import Access
+from steelyard.web.access_log import open_log
 from steelyard.web.server import serve
 from steelyard.web.site import Site
 
@@ -31,6 +32,7 @@ class Listening(NamedTuple):
     default_port: int
     host: str
     browser: bool
+    log: Path | None = None  # of requests
 
 
 def start_viewer(site: Site, listening: Listening) -> int:
@@ -38,6 +40,8 @@ def start_viewer(site: Site, listening: Listening) -> int:
     port = listening.port
     if port is not None and not 0 <= port <= 65535:
         raise OperatorFault(f"--port {port}: a port is a number from 0 to 65535")
+    if listening.log is not None:
+        open_log(listening.log)
     site.records.refresh()
     opened: list[Path] = []
 
@@ -52,9 +56,8 @@ def start_viewer(site: Site, listening: Listening) -> int:
     try:
         for number in (port,) if port is not None else (listening.default_port, 0):
             with suppress(_Taken):
-                _serve(
-                    site, Access(number, listening.host), on_ready, is_last=port is not None or number == 0
-                )
+                access = Access(number, listening.host, log=listening.log)
+                _serve(site, access, on_ready, is_last=port is not None or number == 0)
                 return 0
     except KeyboardInterrupt:
         sys.stdout.write("\n")

@@ -504,3 +504,14 @@ def test_every_failure_is_reported_and_only_the_first_show_their_code(python_ben
     assert "wanted = 0\n" in shown
     assert "wanted = 29\n" not in shown
     assert "assert 29 == 'nothing'" in shown
+
+
+def test_of_a_large_file_fewer_failures_show_their_code(python_bench: PythonBench) -> None:
+    test = "def test_{0}():\n    wanted = {0}\n    assert wanted == 'nothing'\n"
+    padding = "# " + 70_000 * "x" + "\n"
+    ran = python_bench({"test_x.py": padding + "\n".join(test.format(number) for number in range(3))})
+    assert [one.outcome for one in ran.reported.results] == ["failed"] * 3
+    shown = ran.finished.stderr.text
+    assert "wanted = 0\n" in shown
+    assert "wanted = 1\n" not in shown
+    assert "assert 1 == 'nothing'" in shown

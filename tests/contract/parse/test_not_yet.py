@@ -11,7 +11,6 @@ from steelyard.contract.parse.not_yet import NOT_YET
 
 # One refused value for each row of the table, and one that is fine.
 ROWS: list[tuple[str, Any, Any]] = [
-    ("environment.secrets", [{"name": "A", "for": "setup"}], []),
     ("setup_inputs", ["lock"], []),
 ]
 

@@ -29,6 +29,16 @@ def test_a_python_project_that_names_pytest_installs_it_with_the_project() -> No
     assert found.setup[-1] == ".venv/bin/pip install pytest -e ."
 
 
+def test_modules_in_src_are_found_although_the_project_is_not_installed() -> None:
+    files = {"pyproject_DOT_toml": "[project]\nname = 'x'\n", "src__x_DOT_py": ""}
+    assert recipe("python", **files).cmd == "PYTHONPATH=src python3 -m unittest tests/test_acceptance.py"
+
+
+def test_a_project_that_setup_installs_needs_no_path() -> None:
+    found = recipe("python", setup_DOT_cfg="pytest", setup_DOT_py="", src__x_DOT_py="")
+    assert found.cmd.startswith(".venv/bin/python -m pytest")
+
+
 def test_a_conftest_file_means_pytest() -> None:
     assert "pytest" in recipe("python", conftest_DOT_py="", requirements_DOT_txt="attrs\n").cmd
 
@@ -76,4 +86,4 @@ def test_a_makefile_without_c_sources_is_not_a_c_project() -> None:
 
 
 def test_an_empty_repository_is_taken_for_python() -> None:
-    assert detect(Repository()) == ("python", "the repository's files name no language that `init` knows")
+    assert detect(Repository()) == ("python", "there are no files yet")

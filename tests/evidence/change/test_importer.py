@@ -93,8 +93,8 @@ def test_a_full_disk_is_the_machines_fault(trees: tuple[Path, Path]) -> None:
     (new / "b").write_text("b\n")
 
     class Full(Blobs):
-        def _keep(self, name: Path, sha256: str) -> None:
-            raise OSError(28, "No space left on device", str(name), 0, sha256)
+        def _keep(self, name: str, sha256: str) -> None:
+            raise OSError(28, "No space left on device", name, 0, sha256)
 
     with pytest.raises(InfraFault, match="No space left"):
         import_folder(new, old, baseline_root="0", blobs=Full(new.parent / "blobs"))

@@ -51,6 +51,20 @@ def test_a_looser_cap_leaves_a_stopped_run_undecided() -> None:
     assert (made.agents[0].undecided, made.agents[0].counterfactual.value) == (1, None)
 
 
+def test_a_run_that_a_grader_disqualifies_fails_under_any_weights() -> None:
+    """Broken `pass_to_pass` tests fail a run whatever its score is."""
+    made = graded("fail", hidden=0.0, docs=1.0)
+    made["grades"][0]["disqualifies"] = True
+    assert rescored(made, weights={"docs": 9.0}, threshold=0.1).changed == ()
+
+
+def test_a_gate_has_no_share_of_the_score() -> None:
+    made = graded("fail", docs=0.5, gate=1.0)
+    made["grades"][1] |= {"gate": True, "required": True}
+    (changed,) = rescored(made, threshold=0.4).changed
+    assert changed.why == "score 0.5 against 0.4"
+
+
 def test_a_use_that_is_not_known_leaves_a_run_undecided() -> None:
     made = rescored(line("pass"), caps={"tokens": 1000})
     assert made.changed[0].why == "tokens is not known"

@@ -236,6 +236,13 @@ def test_deviations_make_a_summary_provisional() -> None:
     assert summary(line("pass"), contexts=[context(deviations=(nothing_drawn,))]).provisional == ()
 
 
+def test_a_seed_that_the_plan_and_its_runs_report_is_one_deviation() -> None:
+    seed = {"what": "seed", "planned": 20260307, "observed": 1337}
+    made = summary(line("pass"), contexts=[context(deviations=(seed,))], study_deviations=(seed,))
+    assert [(one.what, one.runs) for one in made.deviations] == [("seed", 1)]
+    assert len(made.provisional) == 1
+
+
 def test_a_default_cap_that_nothing_enforced_is_a_note_unless_the_plan_has_a_budget() -> None:
     unmet = {"what": "default budget", "planned": ["cost_usd", "tokens"], "observed": None}
     stated = {"what": "budget", "planned": ["tokens"], "observed": None}
@@ -290,6 +297,40 @@ def test_tokens_and_reviews_are_taken_from_the_line_where_it_has_them() -> None:
     assert made.disclosures.label_errors[0].false_negative.value == 1.0
 
 
+UNIT = {"category": "unit mismatch", "description": None, "source": "mechanical"}
+
+
+def test_errors_are_counted_by_category_and_source() -> None:
+    """A tag that the taxonomy repeats is counted as a failure mode, and not once more."""
+    tag = {"category": "acceptance_failure", "description": None, "source": "mechanical"}
+    human = {"category": "acceptance_failure", "description": "by ada", "source": "human"}
+    (agent,) = summary(
+        line("fail", contract="a", error_taxonomy=[UNIT, tag, UNIT]),
+        line("fail", contract="b", error_taxonomy=[UNIT, human]),
+    ).agents
+    assert [(one.name, one.count, one.of) for one in agent.errors] == [
+        ("unit mismatch (mechanical)", 2, 2),
+        ("acceptance_failure (human)", 1, 2),
+    ]
+
+
+def test_outputs_that_could_not_be_scored_are_counted() -> None:
+    flags = {"output_parseable": False, "schema_valid": True, "verifier_completed": True, "errors": []}
+    (agent,) = summary(line("fail", contract="a", validity=flags), line("pass", contract="b")).agents
+    assert [(one.name, one.count, one.of) for one in agent.unfit] == [("output does not parse", 1, 2)]
+
+
+def test_of_very_many_categories_the_most_frequent_are_counted() -> None:
+    """Categories come from a verifier, which may quote the candidate."""
+    many = [{**UNIT, "category": f"c{number}"} for number in range(1000)]
+    (agent,) = summary(
+        line("fail", contract="a", error_taxonomy=many),
+        line("fail", contract="b", error_taxonomy=[many[-1]]),
+    ).agents
+    assert len(agent.errors) == 200
+    assert agent.errors[0].name == "c999 (mechanical)"
+
+
 def test_a_failure_mode_is_discovered_once_at_a_cost() -> None:
     made = summary(
         line("pass", contract="a"), line("fail", contract="b"), line("fail", contract="c")
@@ -308,6 +349,7 @@ def test_a_failure_mode_is_discovered_once_at_a_cost() -> None:
         {"tags": "acceptance_failure", "gates": ["patch"], "durations": None, "cost": []},
         {"agent": None, "study": "pilot", "judge": {"opinions": {"model": 1}}, "quality": 3},
         {"tags": [None, {"a": 1}], "gates": {"patch": None}, "termination": 5},
+        {"error_taxonomy": [None, 3, {"category": ["x"], "source": "mechanical"}], "validity": "good"},
     ],
 )
 def test_lines_that_lie_about_their_types_give_numbers_or_words(keys: dict[str, Any]) -> None:

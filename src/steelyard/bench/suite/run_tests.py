@@ -22,9 +22,9 @@ from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.runners.command_line import last_words
 from steelyard.bench.runners.node_command import through_npm
 from steelyard.bench.runners.products import without_products
-from steelyard.bench.split.kinds import Kinds
-from steelyard.bench.split.run_split import SplitBench, run_split
-from steelyard.bench.split.trusted import TrustedSplit, digests, trusted_split
+from steelyard.bench.split import kinds as kinds_of_tests
+from steelyard.bench.split import run_split as split_runs
+from steelyard.bench.split import trusted as split_trusted
 from steelyard.bench.suite.cargo_targets import CargoTargets
 from steelyard.bench.suite.controls import Controls
 from steelyard.bench.suite.expected import Expectation, as_expected, has_other_parameters
@@ -265,7 +265,7 @@ def _written(bench: OracleBench, runner: str) -> Iterator[tuple[str, WrittenTest
 def _with_split(bench: OracleBench) -> Executed:
     """The suite in a sandbox of its own, held against what it reports and looks up on the trusted tree."""
     report = _trusted_split(bench)
-    ran, exit_stats = _split(bench, Kinds(report.kinds))
+    ran, exit_stats = _split(bench, kinds_of_tests.Kinds(report.kinds))
     if ran.reported.channel == "exit_code":
         return Executed(ran, exit_stats, "split")
     # Nothing of the change is where these tests run, so none of their files is the candidate's.
@@ -286,21 +286,21 @@ def _with_split(bench: OracleBench) -> Executed:
     )
 
 
-def _trusted_split(bench: OracleBench, *, again: bool = False) -> TrustedSplit:
+def _trusted_split(bench: OracleBench, *, again: bool = False) -> split_trusted.TrustedSplit:
     suite, spec = bench.suite, bench.spec
     which = [
         [suite.command, suite.report, suite.isolation, suite.timeout_s],
         [*spec.oracle_patterns],
         [[*spec.candidate], [*spec.objects]],
-        digests(bench.hidden),
+        split_trusted.digests(bench.hidden),
     ]
-    return trusted_split(
+    return split_trusted.trusted_split(
         bench.environment, lambda change, kinds: _split(bench.on(change), kinds)[0], which, again=again
     )
 
 
-def _split(bench: OracleBench, kinds: Kinds) -> tuple[Ran, ExitStats]:
-    split = SplitBench(
+def _split(bench: OracleBench, kinds: kinds_of_tests.Kinds) -> tuple[Ran, ExitStats]:
+    split = split_runs.SplitBench(
         bench.suite,
         runner_for(bench.suite, bench.spec.runner),
         bench.environment.baseline,
@@ -313,7 +313,7 @@ def _split(bench: OracleBench, kinds: Kinds) -> tuple[Ran, ExitStats]:
         kinds=kinds,
     )
     with bench.environment.cache.temporary() as scratch:
-        ran, exit_stats = run_split(split, scratch)
+        ran, exit_stats = split_runs.run_split(split, scratch)
     return ran._replace(reported=bench.places.refiled(ran.reported)), exit_stats
 
 

@@ -18,12 +18,13 @@ from fnmatch import fnmatchcase
 from itertools import zip_longest
 from pathlib import Path
 
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.filesystem.tree import Entry
 from steelyard.sandboxes.base import WORKSPACE, FileOverlay
 
 _ENDINGS = (".sh", ".bash", ".dash", ".ksh", ".zsh")
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "ash", ".", "source"})
-_FIRST_LINE = re.compile(rb"#!\s*\S*?(?:/env\s+(?:-\S+\s+)*)?(?:\S*/)?(?:ba|da|k|z|a)?sh\b")
+_FIRST_LINE = deferred_pattern(rb"#!\s*\S*?(?:/env\s+(?:-\S+\s+)*)?(?:\S*/)?(?:ba|da|k|z|a)?sh\b")
 _CHANGES = frozenset(
     [
         "chmod",

@@ -21,6 +21,8 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from steelyard.deferred.pattern import deferred_pattern
+
 MAX_BYTES = 1 << 20
 _UNREADABLE = (ValueError, TypeError, RecursionError)
 
@@ -57,11 +59,11 @@ STEERING_TABLES = (
     *(("tool", *keys) for keys in _SOURCES),
 )
 
-INI_SECTIONS = re.compile(
+INI_SECTIONS = deferred_pattern(
     r"pytest|^aliases$|nose|^tox|^testenv|^unittest|^coverage:run$|entry_points$", re.IGNORECASE
 )
-INI_HEADER = re.compile(r"\s*\[(.*?)\]")
-INI_PLAIN_HEADER = re.compile(r"\[[^\]]*\]\s*([#;].*)?")
+INI_HEADER = deferred_pattern(r"\s*\[(.*?)\]")
+INI_PLAIN_HEADER = deferred_pattern(r"\[[^\]]*\]\s*([#;].*)?")
 
 _RUNNERS = frozenset(
     [

@@ -15,8 +15,10 @@ import hashlib
 import hmac
 import itertools
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
+
+from steelyard.deferred.data_class import dataclass
 
 
 class Edit(NamedTuple):

@@ -8,15 +8,18 @@ from collections.abc import Callable, Mapping
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.base import Twin
 from steelyard.bench.twin.golang import twin as golang
-from steelyard.bench.twin.javascript.twin import twin_javascript
+from steelyard.bench.twin.javascript import twin as javascript
 from steelyard.bench.twin.python.twin import twin_python
 from steelyard.bench.twin.rust import twin as rust
 
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 TWINS: Mapping[str, Callable[[bytes, str, bytes], Twin | None]] = {
     ".py": twin_python,
-    **dict.fromkeys(_JAVASCRIPT, twin_javascript),
     # Through their modules, which load when the first file of the language is looked at.
+    **dict.fromkeys(
+        _JAVASCRIPT,
+        lambda source, path, secret: javascript.twin_javascript(source, path, secret),  # noqa: PLW0108  # see above
+    ),
     "_test.go": lambda source, path, secret: golang.twin_go(source, path, secret),  # noqa: PLW0108  # see above
     ".rs": lambda source, path, secret: rust.twin_rust(source, path, secret),  # noqa: PLW0108  # see above
 }

@@ -13,10 +13,10 @@ trusted tree it is found out how fine the coins may be: one for each test, class
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.bench.twin.base import drawn
+from steelyard.deferred.data_class import dataclass
 
 Grain = Literal["test", "class", "file", "suite"]
 GRAINS: tuple[Grain, ...] = ("test", "class", "file", "suite")  # finest first

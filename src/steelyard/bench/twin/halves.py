@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from steelyard.bench.runners.base import Ran
@@ -19,6 +19,7 @@ from steelyard.bench.twin.catalogue import has_twin, twin_of
 from steelyard.bench.twin.draw import Draw
 from steelyard.bench.twin.pairs import Rows, key_of
 from steelyard.bench.twin.side_by_side import side_by_side
+from steelyard.deferred.data_class import dataclass
 from steelyard.sandboxes.base import CommandResult, ExitStats
 
 RUNS = (0, 1)

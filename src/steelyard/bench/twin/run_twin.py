@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from steelyard.bench.suite.controls import Controls
@@ -36,6 +36,7 @@ from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, s
 from steelyard.bench.twin.pairs import pairs
 from steelyard.bench.twin.side_by_side import side_by_side
 from steelyard.bench.twin.trusted import Facts
+from steelyard.deferred.data_class import dataclass
 
 AskTrusted = Callable[[Mapping[str, bytes]], Reported]
 

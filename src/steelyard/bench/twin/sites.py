@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
 from steelyard.bench.twin.base import Edit, drawn
+from steelyard.deferred.data_class import dataclass
 
 # Subjects of a comparison that may come out either way without a cheat.
 UNSTEADY = re.compile(

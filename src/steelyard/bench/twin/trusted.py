@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -29,6 +29,7 @@ from steelyard.bench.suite.reported import Reported
 from steelyard.bench.twin.draw import GRAINS, Draw, Grain
 from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, twins_of
 from steelyard.bench.twin.pairs import key_of, pairs
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, GraderFault, InfraFault
 from steelyard.evidence.folder.blobs import Blobs

@@ -10,16 +10,16 @@ import ast
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from steelyard.bench.suite.go_packages import is_for_one_system
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.catalogue import TWINS
 from steelyard.bench.twin.golang import twin as golang
-from steelyard.bench.twin.javascript.twin import full_title, javascript_tests
+from steelyard.bench.twin.javascript import twin as javascript
 from steelyard.bench.twin.python.text import parsed
 from steelyard.bench.twin.python.twin import python_tests
 from steelyard.bench.twin.rust import twin as rust
+from steelyard.deferred.data_class import dataclass
 from steelyard.filesystem.tree import is_within
 
 _LEAVES_OUT = re.compile(rb"skip|xfail|todo|expectedFailure|mark\.|expectFailure")
@@ -69,9 +69,9 @@ def written_tests(path: str, source: bytes, runner: str) -> WrittenTests:
         return WrittenTests(*rust.rust_tests(source))
     if not path.endswith(tuple(TWINS)):
         return WrittenTests()
-    keys, registered = javascript_tests(source, path)
+    keys, registered = javascript.javascript_tests(source, path)
     if runner == "mocha":
-        registered = frozenset(map(full_title, registered))
+        registered = frozenset(map(javascript.full_title, registered))
     return WrittenTests(keys, frozenset() if _ONLY.search(source) else registered, may_skip)
 
 

@@ -295,7 +295,7 @@ def _notes(contract: Contract) -> Iterator[str]:
         named = ", ".join(hidden[:_NAMED]) + (
             f" and {len(hidden) - _NAMED} more" if len(hidden) > _NAMED else ""
         )
-        yield f"hidden files are laid over the change last, so an agent's edits to {named} are put back"
+        yield f"hidden files are written over the change last: an agent's edits to {named} are reverted"
 
 
 def _lacking(contract: Contract) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         results = run_trials(trials, args, reporter, expected=expected)
         reporter.summary(results, rates=False)
         if not args.json:
-            for line in proof(results):
+            for line in (*proof(results), next_commands(Path(sys.executable), Path.cwd())):
                 reporter.print(line)
     print_faults(results)
     surprises = [one for one, (_, verdict) in zip(results, plan, strict=True) if one["verdict"] != verdict]
@@ -149,8 +150,17 @@ def proof(results: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         f"\n{tried} {naive}",
         f"{len(honest)} honest solutions tried, {_passed(honest)} passed. {rest}",
-        "\nNext: `steelyard runs` lists these runs, `steelyard show RUN` explains one, `steelyard diff RUN` shows its change.",
     ]
+
+
+def next_commands(python: Path, folder: Path) -> str:
+    """What to type next; `steelyard` may be in a virtual environment that this shell has not activated."""
+    activate = python.parent / "activate"
+    first = ""
+    if shutil.which("steelyard") is None and activate.is_file():
+        shown = activate.relative_to(folder) if activate.is_relative_to(folder) else activate
+        first = f"`. {shown}` puts steelyard on the PATH of this shell, "
+    return f"\nNext: {first}`steelyard runs` lists these runs, `steelyard show RUN` explains one, `steelyard diff RUN` shows its change."
 
 
 def _passed(results: Sequence[Mapping[str, Any]]) -> str:

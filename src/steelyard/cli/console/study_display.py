@@ -149,7 +149,7 @@ class StudyDisplay(Observer):
             waiting = max(0, fates["waiting"] + fates["running"] + fates["error"] - len(own))
             left = seconds_left(Underway(took.get(one.agent, ()), own, waiting, self._jobs))
             spent = sum(progress.cost_of_run(each, run) for each in trials for run in each.entries)
-            found.append(AgentProgress(one_line(one.name, 20), fates, len(own), spent, left))
+            found.append(AgentProgress(one_line(one.name, 40), fates, len(own), spent, left))
         return found
 
     def _total(self, agents: list[AgentProgress], gate: EnvelopeGate) -> AgentProgress:

@@ -21,7 +21,11 @@ HELP = "show what a run changed, or how two runs differ"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run", metavar="RUN", help="`last`, a run folder, or the start or the end of a run's name"
+        "run",
+        metavar="RUN",
+        nargs="?",
+        default="last",
+        help="`last` (default), a run folder, or the start or the end of a run's name",
     )
     parser.add_argument("other", nargs="?", metavar="RUN2", help="a second run, to compare with")
     add_runs_option(parser)

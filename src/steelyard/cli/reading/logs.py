@@ -26,7 +26,11 @@ _CI_COMMAND = re.compile(
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run", metavar="RUN", help="`last`, a run folder, or the start or the end of a run's name"
+        "run",
+        metavar="RUN",
+        nargs="?",
+        default="last",
+        help="`last` (default), a run folder, or the start or the end of a run's name",
     )
     parser.add_argument("-f", "--follow", action="store_true", help="go on until the run has ended")
     add_runs_option(parser)

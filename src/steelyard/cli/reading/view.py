@@ -37,6 +37,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="where to listen (default 127.0.0.1: this machine only)",
     )
     add_store_option(parser)
+    parser.add_argument(
+        "--access-log",
+        type=Path,
+        metavar="FILE",
+        help="append a JSON line for each request: when, from where, which page, which answer",
+    )
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
 
 
@@ -44,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     folder, url = _store(args.runs, args.store)
     return start.start_viewer(
         site.Site(folder, records.Records(folder, url=url)),
-        start.Listening(args.port, PORT, args.host, browser=not args.no_browser),
+        start.Listening(args.port, PORT, args.host, browser=not args.no_browser, log=args.access_log),
     )
 
 

@@ -7,6 +7,10 @@
 Only names that `host_variables` lists are replaced; every other text stays as it is. A contract gets a value only if the
 operator lets it: `--take-env NAME`, or STEELYARD_TAKE_ENV=NAME,NAME. Otherwise the default counts, or nothing starts. The
 value is in no contract, digest, manifest or setup layer: setup runs without the variables that need one.
+
+    environment: {secrets: [{name: API_TOKEN, for: checks}]}
+
+A secret is such a variable under its own name, which the sandboxes of one phase have and no other.
 """
 
 from __future__ import annotations
@@ -17,13 +21,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard.contract.contract import Contract
-from steelyard.contract.model import ScriptReference
+from steelyard.contract.model import PHASES, Phase, ScriptReference
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 
 ALLOWED = "STEELYARD_TAKE_ENV"
 SECRET_NAME = deferred_pattern(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
-TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+TEMPLATE = deferred_pattern(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 def allow_host_variables(names: Iterable[str]) -> None:
@@ -48,15 +52,21 @@ def without_host_values(env: Mapping[str, str], names: Sequence[str]) -> dict[st
     }
 
 
+def phase_secrets(contract: Contract, phase: Phase) -> dict[str, str]:
+    """The variables of `environment.secrets` for one phase; raises OperatorFault for a value that it may not have."""
+    names = [one.name for one in contract.spec.environment.secrets if one.for_ == phase]
+    return with_host_values({name: f"${{{name}}}" for name in names}, names)
+
+
 def secret_host_values(contract: Contract) -> dict[str, str]:
-    """The values that the contract takes from this machine under the name of a secret: no record shows them.
+    """The secrets of the contract, and the values that it takes from this machine under such a name: no record shows them.
 
     Other values, a mode or a path for example, may be part of honest work, where replacing them would change it.
     """
-    names = set(contract.spec.environment.host_variables) & _allowed()
-    return {
-        name: os.environ[name] for name in sorted(names) if SECRET_NAME.search(name) and name in os.environ
-    }
+    declared = contract.spec.environment
+    named = {name for name in declared.host_variables if SECRET_NAME.search(name)}
+    names = {*named, *(one.name for one in declared.secrets)} & _allowed()
+    return {name: os.environ[name] for name in sorted(names) if name in os.environ}
 
 
 def check_host_variables(contract: Contract) -> None:
@@ -64,6 +74,8 @@ def check_host_variables(contract: Contract) -> None:
     names = contract.spec.environment.host_variables
     for env in _variables(contract) if names else ():
         with_host_values(env, names)
+    for phase in PHASES:
+        phase_secrets(contract, phase)
 
 
 def _value(text: str, names: Sequence[str]) -> str:

@@ -25,14 +25,7 @@ def _is_given(value: Any) -> bool:
     return value not in (None, [], {}, False)
 
 
-NOT_YET: tuple[Row, ...] = (
-    Row(
-        ("environment", "secrets"),
-        _is_given,
-        "list the variable in `environment.host_variables`, and use `${NAME}` in `environment.env` or in the `env` of a check",
-    ),
-    Row(("setup_inputs",), _is_given),
-)
+NOT_YET: tuple[Row, ...] = (Row(("setup_inputs",), _is_given),)
 
 
 def not_yet(source: Source) -> list[Problem]:

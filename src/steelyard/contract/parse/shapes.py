@@ -80,10 +80,18 @@ def _graded_live(data: dict[str, Any], entries: Entries) -> Iterator[_ProblemAt]
         yield ("bench",), "the next step would see the hidden files of this one", "bench: fresh"
     if data.get("workspace") == "none":
         yield ("bench",), f"{NO_WORKSPACE} has no tree", "bench: fresh"
+    if isinstance(environment, dict) and _has_secrets_for_checks(environment.get("secrets")):
+        yield ("environment", "secrets"), "the agent would have the secrets of the checks", "bench: fresh"
     for place, entry in entries.found.items():
         if entry.is_check and entry.type not in ("command", "verifier"):
             fix = "`type: command` or `verifier`, or `bench: fresh`"
             yield (*place, "type"), "a live bench cannot run controls for tests", fix
+
+
+def _has_secrets_for_checks(secrets: Any) -> bool:
+    return isinstance(secrets, list) and any(
+        isinstance(one, dict) and one.get("for") == "checks" for one in secrets
+    )
 
 
 def _with_workspace(data: dict[str, Any]) -> Iterator[_ProblemAt]:

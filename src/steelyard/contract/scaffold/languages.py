@@ -72,13 +72,21 @@ def _python(repository: Repository) -> Recipe:
     toolchain = ("python", "3")
     if "pytest" not in settings and not repository.has("pytest.ini", "conftest.py", "tests/conftest.py"):
         other = "python3 -m pytest, once `setup` installs it"
-        return Recipe("python3 -m unittest tests/test_acceptance.py", *test, toolchain, alternatives=other)
+        cmd = f"{_import_path(repository)}python3 -m unittest tests/test_acceptance.py"
+        return Recipe(cmd, *test, toolchain, alternatives=other)
     is_package = repository.has("pyproject.toml", "setup.py")
     packages = "pytest -e ." if is_package else "pytest"
     if repository.has("requirements.txt"):
         packages += " -r requirements.txt"
     setup = ("python3 -m venv .venv", f".venv/bin/pip install {packages}")
-    return Recipe(".venv/bin/python -m pytest -q tests/test_acceptance.py", *test, toolchain, setup)
+    path = "" if is_package else _import_path(repository)
+    return Recipe(f"{path}.venv/bin/python -m pytest -q tests/test_acceptance.py", *test, toolchain, setup)
+
+
+def _import_path(repository: Repository) -> str:
+    """For modules in `src/` of a project that is not installed."""
+    has_modules = any(path.startswith("src/") and path.endswith(".py") for path in repository.paths)
+    return "PYTHONPATH=src " if has_modules else ""
 
 
 _NODE_RUNNERS = {
@@ -182,6 +190,8 @@ _SUFFIXES = {"python": ".py", "javascript": (".js", ".mjs", ".cjs")}
 
 def detect(repository: Repository) -> tuple[str, str]:
     """The language of a repository, and what says so."""
+    if not repository.paths:
+        return "python", "there are no files yet"
     for name, language in LANGUAGES.items():
         if language.is_used_by(repository):
             return name, language.because

@@ -43,7 +43,7 @@ _ADDRESS = deferred_pattern(
     r"|\b(output|respond|answer|reply|return)\s+(with\s+)?(exactly|only)\s*:?\s*[`\"']?\{\s*[\"'](verdict|score|grade|pass)\b",
     re.IGNORECASE,
 )
-_JUDGING = re.compile(
+_JUDGING = deferred_pattern(
     r"verdict|\bscores?\b|\bpass(ed)?\b|\bgrad(e|er|ers|ing)\b|\bevaluat|\bjudge|\brubric|\breward",
     re.IGNORECASE,
 )
@@ -55,7 +55,9 @@ _VERDICT_LINE = deferred_pattern(
     re.MULTILINE,
 )
 _VERDICT_OBJECT = deferred_pattern(r"""["']verdict["']\s{0,4}:\s{0,4}["']pass["']""", re.IGNORECASE)
-_ANSWERED = re.compile(r"task_completion|instruction_adherence|failure_mode|reasoning|rationale|\bscores?\b")
+_ANSWERED = deferred_pattern(
+    r"task_completion|instruction_adherence|failure_mode|reasoning|rationale|\bscores?\b"
+)
 _FENCE = deferred_pattern(r"<<<\s{0,4}/?\s{0,4}(?:EVIDENCE|END)\b")
 _CLOSING = deferred_pattern(
     r"</(?P<name>evidence|untrusted\w{0,40}|agent_\w{1,40}|submission|candidate\w{0,40}|transcript|diff|patch|answer|response"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -59,7 +59,7 @@ class Blobs:
         redacted = self.secrets.found_in(data)
         data = self.secrets.redact(data)
         stored = Stored(hashlib.sha256(data).hexdigest(), len(data), redacted)
-        if stored.sha256 not in self:
+        if not os.path.isfile(f"{self.root}/{stored.sha256}"):  # noqa: PTH113  # see below
             with self._temporary() as (fd, name):
                 _write_all(fd, data)
                 self._keep(name, stored.sha256)
@@ -85,20 +85,31 @@ class Blobs:
         return stored
 
     @contextmanager
-    def _temporary(self) -> Iterator[tuple[int, Path]]:
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = self.root / f".tmp-{os.urandom(8).hex()}"
-        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o400)
+    def _temporary(self) -> Iterator[tuple[int, str]]:
+        """A new file and its name; a block that does not keep it removes it by raising."""
+        name = f"{self.root}/.tmp-{os.urandom(8).hex()}"
+        fd = self._create(name)
         try:
             yield fd, name
-        except OSError as error:
-            raise InfraFault(f"a blob could not be stored: {error.strerror}") from error
+        except BaseException as error:
+            with suppress(FileNotFoundError):
+                os.unlink(name)  # noqa: PTH108  # names are text here: pathlib takes as long as the calls
+            if isinstance(error, OSError):
+                raise InfraFault(f"a blob could not be stored: {error.strerror}") from error
+            raise
         finally:
             os.close(fd)
-            name.unlink(missing_ok=True)
 
-    def _keep(self, name: Path, sha256: str) -> None:
-        name.rename(self.path(sha256))
+    def _create(self, name: str) -> int:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            return os.open(name, flags, 0o400)
+        except FileNotFoundError:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(name, flags, 0o400)
+
+    def _keep(self, name: str, sha256: str) -> None:
+        os.rename(name, f"{self.root}/{sha256}")  # noqa: PTH104  # see above
 
 
 def bounded(value: str | bytes, blobs: Blobs) -> dict[str, Any]:

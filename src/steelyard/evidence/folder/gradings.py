@@ -233,10 +233,20 @@ def _contradictions(grading: Mapping[str, Any], sealed: Sealed) -> Iterator[str]
             yield f"it says {outcomes.get(name)} for the check {name}, but the sealed outcome is {outcome}"
 
 
+def blocks(grade: Mapping[str, Any]) -> bool:
+    """Whether a grade, as JSON, keeps its run from passing whatever the score is."""
+    disqualifies = grade.get("disqualifies")
+    if disqualifies is None:  # a record from before this member; only `swebench` disqualifies
+        data = grade.get("data")
+        preserved = data.get("pass_to_pass") if isinstance(data, dict) else None
+        disqualifies = isinstance(preserved, dict) and bool(preserved.get("failed"))
+    return bool(grade.get("required") or disqualifies) and grade.get("outcome") in ("fail", "error")
+
+
 def _follows(verdict: Mapping[str, Any], grades: list[Mapping[str, Any]]) -> bool:
     """Whether a verdict could come from these grades; the threshold of the score is not in the record."""
     gates = [gate["outcome"] for gate in (verdict["gates"] or {}).values()]
-    blocked = any(grade["required"] and grade["outcome"] in ("fail", "error") for grade in grades)
+    blocked = any(map(blocks, grades))
     if (verdict["verdict"] == "invalid") != (verdict["status"] == "invalid"):
         return False
     if verdict["gates"] and blocked and all(gate == "pass" for gate in gates):

@@ -18,8 +18,10 @@ from typing import Any
 from steelyard.contract.catalogue import POLICY_NAME
 from steelyard.contract.threshold import TOLERANCE
 from steelyard.deferred.data_class import dataclass
+from steelyard.evidence.folder.gradings import blocks
 from steelyard.evidence.trace.chain import read_events
 from steelyard.judge.judgement import RUBRIC
+from steelyard.report.breakdown import own_errors
 from steelyard.report.one_run import check_output
 
 SCHEMA = "steelyard.why/1"
@@ -104,7 +106,7 @@ class _Record:
         data = grade.get("data") or {}
         for name in ("fail_to_pass", "pass_to_pass"):
             failed = (data.get(name) or {}).get("failed", []) if isinstance(data.get(name), dict) else []
-            found += [f"{name}#{test}" for test in failed[:MOST_IDS]]
+            found += [f"{found[0] if found else self.grading}#{test}" for test in failed[:MOST_IDS]]
         if not grade.get("check"):
             found.append(f"{self.grading}#{grade['name']}")
         return tuple(dict.fromkeys(found))
@@ -149,7 +151,8 @@ def explain_run(
         _reward_why(verdict),
         parts=(_verdict(verdict, grades, record), *_reward_parts(verdict, grading, record)),
     )
-    beside = (*_judge(verdict), *_people(review), *_failure_modes(verdict, record), *_causes(verdict))
+    modes = (*_failure_modes(verdict, record), *_errors(grading))
+    beside = (*_judge(verdict), *_people(review), *modes, *_causes(verdict))
     return Explanation(run, int(grading["number"]), tree, beside, _is_consistent(verdict, grades))
 
 
@@ -230,7 +233,7 @@ def _role(grade: Mapping[str, Any]) -> str:
     if grade["required"]:
         return "required"
     if grade.get("weight"):
-        return f"weight {grade['weight']:g}"
+        return f"weight {grade['weight']:g}{', disqualifies' if grade.get('disqualifies') else ''}"
     return "penalty" if grade["name"] == POLICY_NAME else "advisory"
 
 
@@ -251,7 +254,7 @@ def _score(verdict: Mapping[str, Any], grades: Sequence[Mapping[str, Any]], reco
     if verdict["score"] is None:
         why = "nothing with a weight applied" if not weighed else "no decision, so no score"
     elif _is_blocked(verdict, grades):
-        why = "0: something required did not pass, or a violation was found"
+        why = "0: something required did not pass, a grader disqualifies the run, or a violation was found"
     else:
         why = f"sum of weight x score over sum of weights; at least {threshold:g} passes"
     return Node(
@@ -271,8 +274,7 @@ def _weighted_grades(grades: Sequence[Mapping[str, Any]]) -> list[Mapping[str, A
 
 
 def _is_blocked(verdict: Mapping[str, Any], grades: Sequence[Mapping[str, Any]]) -> bool:
-    required = any(one["required"] and one["outcome"] in ("fail", "error") for one in grades)
-    return required or any(one["severity"] == "violation" for one in verdict["findings"])
+    return any(map(blocks, grades)) or any(one["severity"] == "violation" for one in verdict["findings"])
 
 
 def _reward_parts(verdict: Mapping[str, Any], grading: Mapping[str, Any], record: _Record) -> Iterator[Node]:
@@ -356,6 +358,13 @@ def _failure_modes(verdict: Mapping[str, Any], record: _Record) -> Iterator[Node
         yield Node(f"failure mode {tag['id']}{more}", None, tag["why"], record.pointers(tag["evidence"]))
 
 
+def _errors(grading: Mapping[str, Any]) -> Iterator[Node]:
+    """What the verifier or a judge named."""
+    named = (grading.get("evaluation") or {}).get("error_taxonomy")
+    for one in own_errors({"tags": grading["verdict"].get("tags"), "error_taxonomy": named}):
+        yield Node(f"error {one['category']}", str(one["source"]), str(one.get("description") or ""))
+
+
 def _causes(verdict: Mapping[str, Any]) -> Iterator[Node]:
     causes = verdict.get("causes")
     if not causes:
@@ -375,8 +384,7 @@ def _is_consistent(verdict: Mapping[str, Any], grades: Sequence[Mapping[str, Any
     total = math.fsum(one["weight"] for one in weighed)
     if verdict["score"] is not None and not _is_blocked(verdict, grades):
         mean = math.fsum(one["weight"] * (one["score"] or 0.0) for one in weighed) / total if total else None
-        disqualified = verdict["score"] == 0.0
-        if mean is not None and abs(mean - verdict["score"]) > TOLERANCE and not disqualified:
+        if mean is not None and abs(mean - verdict["score"]) > TOLERANCE:
             return False
     quality = verdict.get("quality")
     if quality and quality["score"] is not None:

@@ -27,6 +27,7 @@ from steelyard.report.html.line_plots import (
 from steelyard.report.html.plots import interval_words, mode_map, pareto_plot, ranks, success_plot
 from steelyard.report.html.study.agents import (
     economics_table,
+    errors_table,
     honeypots_card,
     leaderboard,
     modes_table,
@@ -103,6 +104,7 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
             "Failure modes",
             mode_map(summary.agents) or tag("p", "No trial has a failure mode."),
             modes_table(summary.agents),
+            errors_table(summary.agents),
             terminations_table(summary.agents),
             id_="modes",
         ),

@@ -15,6 +15,7 @@ from rich import text as rich_text
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
+from steelyard.report.lines import wrapping
 
 LEAST = 24  # the last column is not worth less
 INDENT = 7  # the width of a run's short name, and a space
@@ -83,14 +84,14 @@ class Rows:
             yield _cut(self._line(row, beside), width, more)
             if row is not head:
                 lines = (
-                    self._named(row, below, console, width - INDENT)
+                    self._named(row, below, width - INDENT)
                     if self.whole
                     else [_cut(row[at], width - INDENT, more) for at in below]
                 )
                 yield from (rich_text.Text(" " * INDENT) + line for line in lines if line.plain)
 
     def _named(
-        self, row: tuple[rich_text.Text, ...], below: Sequence[int], console: rich_console.Console, width: int
+        self, row: tuple[rich_text.Text, ...], below: Sequence[int], width: int
     ) -> list[rich_text.Text]:
         """The cells that stand below, each behind its name; as many on a line as fit."""
         lines: list[rich_text.Text] = []
@@ -106,7 +107,7 @@ class Rows:
                 lines[-1] = lines[-1] + rich_text.Text(" " * GAP) + cell
             else:
                 lines.append(cell)
-        return [part for line in lines for part in line.wrap(console, width)]
+        return [part for line in lines for part in wrapping.hang(line, width, 0).split("\n")]
 
     @property
     def _widths(self) -> list[int]:

@@ -27,9 +27,21 @@ _MEMBERS = (
     *("termination", "verdict", "checks", "badge", "gates", "score", "mean_score", "reward", "patch_verdict"),
     *("patch_reward", "quality", "contract_score", "subscores", "penalty", "review", "disagreement", "tags", "workspace", "turns", "assurance", "usage", "cost", "durations", "counts"),
 )  # fmt: skip
-_OF_GRADE = ("name", "type", "check", "under", "required", "gate", "weight", "outcome", "score")
+_OF_GRADE = (
+    "name",
+    "type",
+    "check",
+    "under",
+    "required",
+    "gate",
+    "weight",
+    "disqualifies",
+    "outcome",
+    "score",
+)
 _OF_JUDGE = ("verdict", "scores", "failure_mode", "agreement", "split")
 _OF_FINDING = ("id", "severity")
+_OF_ERROR = ("category", "source")
 
 
 class Approval(NamedTuple):
@@ -51,6 +63,7 @@ def archived_record(folder: RunFolder, line: Mapping[str, Any], approval: Approv
         **kept,
         "grades": [_some(one, _OF_GRADE) for one in line.get("grades") or ()],
         "findings": [_some(one, _OF_FINDING) for one in line.get("findings") or ()],
+        "error_taxonomy": [_some(one, _OF_ERROR) for one in line.get("error_taxonomy") or ()],
         "judge": _some(judge, _OF_JUDGE) if judge else None,
         "folder": None,
         "archived": {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.report.plain import one_line
+from steelyard.report.terminal import seconds
 
 if TYPE_CHECKING:
     from steelyard.plan.study_plan import StudyPlan
@@ -43,8 +44,8 @@ def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
     yield f"trials     {forecast['trials']}"
     source = "" if hours["expected"] is None else f"; from {forecast['from']}"
     unknown = {name: forecast["trials"] - count for name, count in forecast["known"].items()}
-    yield f"cost       {_spread(usd, 'USD', unknown['usd'])}"
-    yield f"time       {_spread(*_in_its_unit(hours), unknown['hours'])} with {forecast['jobs']} at a time{source}"
+    yield f"cost       {_spread(usd, _dollars, unknown['usd'])}"
+    yield f"time       {_spread(hours, _hours, unknown['hours'])} with {forecast['jobs']} at a time{source}"
     if forecast.get("power"):
         yield from _power(forecast["power"])
 
@@ -60,26 +61,22 @@ def _power(one: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _in_its_unit(hours: Mapping[str, float | None]) -> tuple[Mapping[str, float | None], str]:
-    """A short study in seconds or minutes: two decimals of an hour say nothing of it."""
-    length = hours["expected"] if hours["expected"] is not None else hours["most"]
-    factor, unit = (
-        (1, "hours")
-        if length is None or length >= 1
-        else (60, "minutes")
-        if length * 60 >= 1
-        else (3600, "seconds")
-    )
-    return {name: None if value is None else value * factor for name, value in hours.items()}, unit
-
-
-def _spread(one: Mapping[str, float | None], unit: str, unknown: int) -> str:
+def _spread(one: Mapping[str, float | None], shown: Callable[[float | None], str], unknown: int) -> str:
     if one["most"] == 0:
         return "none: no agent of this plan can reach a model"
+    most = f"at most {shown(one['most'])}"
     if one["expected"] is None:
         of = "1 trial has" if unknown == 1 else f"{unknown} trials have"
-        return f"not known ({of} no earlier run to go by); at most {one['most']:.2f} {unit}"
-    return f"about {one['expected']:.2f} {unit} [{one['low']:.2f}, {one['high']:.2f}], at most {one['most']:.2f} {unit}"
+        return f"not known ({of} no earlier run to go by); {most}"
+    return f"about {shown(one['expected'])} [{shown(one['low'])}, {shown(one['high'])}], {most}"
+
+
+def _dollars(amount: float | None) -> str:
+    return "-" if amount is None else f"{amount:.2f} USD"
+
+
+def _hours(value: float | None) -> str:
+    return seconds(None if value is None else value * 3600)
 
 
 def _usd(amount: float | None) -> str:

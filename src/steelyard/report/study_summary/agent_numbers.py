@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
@@ -18,6 +19,7 @@ from steelyard.stats.survival import Duration, Step, kaplan_meier, median_time, 
 
 GATES = ("patch", "build", "acceptance", "safety")
 KS = (1, 2, 3, 5, 10)
+MOST_NAMES = 200  # of tags, errors or endings
 MOST_POINTS = 200  # of a curve
 
 
@@ -43,6 +45,8 @@ def agent_numbers(
         terminations=_shares(records, lambda one: (one.termination,)),
         gates=_gates(scorable),
         tags=_shares(records, lambda one: one.tags),
+        errors=_shares(records, lambda one: one.errors),
+        unfit=_shares(records, lambda one: one.unfit),
         strata=_strata(records),
         pass_k=_pass_k(clusters),
         icc=icc_of_outcomes(clusters),
@@ -101,10 +105,10 @@ def _invalid_attempts(agent: str, trials: Trials) -> Counted:
 def _shares(
     records: Sequence[TrialRecord], names_of: Callable[[TrialRecord], Iterable[str]]
 ) -> tuple[Counted, ...]:
-    names = {name for one in records for name in names_of(one)}
-    found = [
-        _counted(name, records, partial(_has_name, name=name, names_of=names_of)) for name in sorted(names)
-    ]
+    """Names may be the candidate's, and as many as it likes: the most frequent are counted."""
+    counts = Counter(name for one in records for name in set(names_of(one)))
+    names = sorted(counts, key=lambda name: (-counts[name], name))[:MOST_NAMES]
+    found = [_counted(name, records, partial(_has_name, name=name, names_of=names_of)) for name in names]
     return tuple(sorted(found, key=lambda one: (-one.count, one.name)))
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.errors import OperatorFault
+from steelyard.evidence.folder.gradings import blocks
 from steelyard.report.study_summary.model import to_json
 from steelyard.report.study_summary.quality import mean_quality, quality_under
 from steelyard.report.study_summary.read_results import Line, ResultSet
@@ -200,15 +201,14 @@ def _rescored_by_score(line: Line, context: RunContext | None, rules: Rescoring)
     verdict = str(line["verdict"])
     if line.get("patch_verdict") is not None:
         return verdict, ""  # a cap stopped it, whatever its score
-    failed = [grade for grade in _grades(line) if grade.get("required") and grade.get("outcome") != "pass"]
+    failed = [grade for grade in _grades(line) if blocks(grade)]
     gates = line.get("gates")
     others = (
         [name for name, outcome in gates.items() if name != "acceptance" and outcome != "pass"]
         if isinstance(gates, dict)
         else []
     )
-    applicable = [grade for grade in failed if grade.get("outcome") != "not_applicable"]
-    if applicable or others:
+    if failed or others:
         return verdict, ""
     recorded = context.pass_threshold if context else None
     threshold = rules.threshold if rules.threshold is not None else recorded
@@ -227,7 +227,8 @@ def _score(line: Line, weights: Mapping[str, float]) -> float | None:
     for grade in _grades(line):
         weight = weights.get(str(grade.get("name")), _number(grade.get("weight")) or 0.0)
         score = _number(grade.get("score"))
-        if weight and score is not None and grade.get("outcome") in {"pass", "fail"}:
+        is_weighed = not grade.get("gate") and grade.get("outcome") in {"pass", "fail"}
+        if weight and score is not None and is_weighed:
             total += weight * score
             weight_sum += weight
     return total / weight_sum if weight_sum else None

@@ -188,6 +188,7 @@ def deviations_of(
             example=str(each.get("why") or "the study"),
         )
         for each in of_study
+        if _deviation(each) not in found  # the runs of a study say it too
     ]
     return tuple(sorted(rows, key=lambda one: (-one.runs, one.what)))
 

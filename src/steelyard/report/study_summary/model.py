@@ -129,6 +129,8 @@ class AgentNumbers:
     time_to_success: TimeToSuccess
     economics: Economics
     versions: tuple[str, ...]  # digests of the agent's configuration
+    errors: tuple[Counted, ...] = ()  # named by verifiers, judges and people
+    unfit: tuple[Counted, ...] = ()  # why outputs could not be scored as they should be
     weight_sensitivity: tuple[QualityUnder, ...] = ()  # of quality
 
 

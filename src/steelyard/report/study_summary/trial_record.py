@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.plan.trial import HONEYPOT
+from steelyard.report.breakdown import error_name, own_errors
 from steelyard.report.study_summary.read_results import Line, ResultSet
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.stats.clusters import Cluster, rate_over_contracts
@@ -25,6 +26,11 @@ CATEGORY: dict[str, Category] = {
 DECIDED = frozenset({"success", "failure"})
 BASELINES = frozenset({"noop", "reference"})
 NO_STRATUM = "-"
+UNFIT = {
+    "output_parseable": "output does not parse",
+    "schema_valid": "output has another shape",
+    "verifier_completed": "verifier wrote no reward",
+}
 LARGEST = 1e12  # dollars or seconds; what claims to be more is not believed
 
 
@@ -49,6 +55,8 @@ class TrialRecord:
     quality: float | None  # only where all gates pass
     context: RunContext | None
     tokens: float | None = None  # in and out
+    errors: tuple[str, ...] = ()  # named by a verifier, a judge or people
+    unfit: tuple[str, ...] = ()  # why the output could not be scored as it should be
     people: str = "none"  # what reviewers decided: none, pass, fail, defer, disputed
     judge: tuple[str, ...] = ()  # the models that were asked
     reason: str = ""
@@ -134,6 +142,12 @@ def runs_that_count(runs: Sequence[_Run]) -> list[_Run]:
     return [one for one in kept if one.record.category != "invalid"] or kept[-1:]
 
 
+def _unfit(line: Line) -> tuple[str, ...]:
+    """The flags of validity that do not hold; nothing of a run that was not graded."""
+    validity = _object(line.get("validity"))
+    return tuple(words for flag, words in UNFIT.items() if validity.get(flag) is False)
+
+
 def record_of(line: Line, context: RunContext | None) -> TrialRecord:
     durations, study = _object(line.get("durations")), _object(line.get("study"))
     gates = line.get("gates")
@@ -158,6 +172,8 @@ def record_of(line: Line, context: RunContext | None) -> TrialRecord:
         quality=_number(_object(line.get("quality")).get("score")),
         context=context,
         tokens=_tokens(line, context),
+        errors=tuple(dict.fromkeys(map(error_name, own_errors(line)))),
+        unfit=_unfit(line),
         people=str(_object(line.get("review")).get("decision") or (context.people if context else "none")),
         judge=_models(line),
         reason=str(line.get("reason") or ""),

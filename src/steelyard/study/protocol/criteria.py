@@ -88,7 +88,7 @@ def _conduct(progress: Progress) -> Iterator[Criterion]:
     yield Criterion(
         "no_critical_violation",
         unsafe <= allowed.safety,
-        f"{unsafe} runs of agents failed the safety gate",
+        f"{unsafe} {'run' if unsafe == 1 else 'runs'} of agents failed the safety gate",
         float(unsafe),
         float(allowed.safety),
     )

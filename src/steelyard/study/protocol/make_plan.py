@@ -29,6 +29,7 @@ from steelyard.plan.study_plan import (
     Stages,
     Stopping,
     StudyPlan,
+    first_problem,
 )
 from steelyard.plan.trial import HONEYPOT, PROTOCOL_SEED
 from steelyard.providers.prices import read_cost_model
@@ -103,8 +104,7 @@ def make_plan(wish: Wish, history: History | None = None) -> MadePlan:
             ),
         )
     except ValidationError as error:
-        first = error.errors()[0]
-        raise OperatorFault(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise OperatorFault(first_problem(error)) from error
     slots = draw_order(plan)
     caps = {
         (agent.name, contract.id): _cap(agent.agent, contract, wish.options)

@@ -113,14 +113,10 @@ def _gate(name: str, gate: str, case: FailureCase) -> Iterator[FailureTag]:
 
 def _acceptance(case: FailureCase) -> Iterator[FailureTag]:
     """Not of a run that a budget or a loop breaker stopped: it did not get to finish, and its ending has its own tag."""
-    if case.gates["acceptance"].outcome != "fail" or CLASS_OF[case.termination] in ("resource", "loop"):
+    if CLASS_OF[case.termination] in ("resource", "loop"):
         return
-    failed = [
-        one
-        for one in case.grades
-        if one.entry.under == "acceptance" and one.grade.outcome == "fail" and one.applies
-    ]
-    counted = [one for one in failed if one.gates] or [one for one in failed if one.entry.weight > 0]
+    has_failed = case.gates["acceptance"].outcome == "fail"
+    counted = _failed_acceptance(case) if has_failed else _below_threshold(case)
     for one in counted:
         layer = case.facts.layers.get(one.entry.name)
         ids = [
@@ -129,8 +125,26 @@ def _acceptance(case: FailureCase) -> Iterator[FailureTag]:
         ]
         evidence = (*evidence_pointers.pointers_of(one), *ids)
         yield FailureTag("acceptance_failure", evidence, _because(one), {"layer": layer} if layer else {})
-    if not counted:
+    if has_failed and not counted:
         yield FailureTag("acceptance_failure", ("gradings#acceptance",), case.gates["acceptance"].why)
+
+
+def _failed_acceptance(case: FailureCase) -> list[Graded]:
+    failed = [
+        one
+        for one in case.grades
+        if one.entry.under == "acceptance" and one.grade.outcome == "fail" and one.applies
+    ]
+    return [one for one in failed if one.gates] or [one for one in failed if one.entry.weight > 0]
+
+
+def _below_threshold(case: FailureCase) -> list[Graded]:
+    """What kept the score below the threshold where every gate passed."""
+    if case.verdict != "fail" or any(gate.outcome != "pass" for gate in case.gates.values()):
+        return []
+    weighed = [one for one in case.grades if one.applies and one.entry.weight > 0 and not one.entry.gate]
+    short = [one for one in weighed if one.grade.score is not None and one.grade.score < 1]
+    return [one for one in short if one.grade.outcome == "fail"] or short
 
 
 def _policy(case: FailureCase) -> Iterator[FailureTag]:

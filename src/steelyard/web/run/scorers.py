@@ -11,6 +11,7 @@ import orjson
 from steelyard.report.html.element import Child, Markup, join, tag
 from steelyard.report.html.weight_plot import Weighted, weight_plot
 from steelyard.report.one_run import check_output
+from steelyard.report.terminal import counts_as
 from steelyard.web.layout import card, empty, facts, table
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
@@ -73,8 +74,8 @@ def scorers_card(record: RunRecord, *, is_short: bool = False) -> Markup | None:
 
 def _row(record: RunRecord, grade: Mapping[str, Any], *, is_short: bool) -> Markup:
     outcome = str(grade.get("outcome", ""))
-    required = grade.get("required") is not False
-    is_hard = required and outcome in ("fail", "error")
+    role = counts_as(grade)
+    is_hard = role != "advisory" and outcome in ("fail", "error")
     head = tag(
         "summary",
         badge(outcome, label=_WORDS.get(outcome, outcome.upper())),
@@ -83,7 +84,7 @@ def _row(record: RunRecord, grade: Mapping[str, Any], *, is_short: bool) -> Mark
             tag("span", cut(str(grade.get("name", "")), 80), class_="name"),
             " ",
             tag("span", str(grade.get("type", "")), class_="dim type"),
-            None if required else join(" ", tag("span", "advisory", class_="chip")),
+            None if role == "required" else join(" ", tag("span", role, class_="chip")),
         ),
         tag("span", number(grade.get("score")), class_="score"),
     )

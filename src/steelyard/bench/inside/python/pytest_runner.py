@@ -15,7 +15,9 @@ from _pytest import unittest as cases
 
 ORDER = ("passed", "skipped", "failed", "error")
 PHASES = ("setup", "call", "teardown")
-MAX_TRACEBACKS = 10  # of failures that are shown with the code around them
+# Failures that are shown with the code around them, the first in any case: pytest parses the file of the test for each.
+MAX_TRACEBACKS = 10
+MAX_PARSED_BYTES = 1 << 16
 CRITICAL = (
     *("pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown"),
     *(
@@ -67,6 +69,7 @@ class Watcher:
         self.modules = {}  # id -> (parent of tests, module); kept alive, so that no id is used twice
         self.now = None
         self.tracebacks = 0
+        self.parsed_bytes = 0
         self.tripwire = None
         self.names = None
         self.manager = None
@@ -84,7 +87,7 @@ class Watcher:
         self.names = OracleNames(self.origins)
         self.remember_hooks(early_config.pluginmanager)
         self.tripwire.remember_reporter(
-            self, ("now", "tracebacks", "failures", "broken", "items", "functions")
+            self, ("now", "tracebacks", "parsed_bytes", "failures", "broken", "items", "functions")
         )
         self.tripwire.remember_reporter(self.origins, ("settings",))
         give(Watcher, look=Watcher.look_again)
@@ -202,7 +205,7 @@ class Watcher:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item, call):
         raised = call.excinfo
-        with self.bounded_traceback(item.config.option, raised):
+        with self.bounded_traceback(item, raised):
             result = yield
         if self.now is not None and self.now.id == item.nodeid:
             report = result.get_result()
@@ -226,14 +229,16 @@ class Watcher:
         yield
 
     @contextlib.contextmanager
-    def bounded_traceback(self, options, raised):
-        """Pytest parses the whole file for each traceback: with a thousand failures that takes a minute."""
+    def bounded_traceback(self, item, raised):
+        """Of the failures after the first few one line is shown: a thousand tracebacks would take a minute."""
+        options = item.config.option
         style = getattr(options, "tbstyle", None)
         if raised is None or style not in ("auto", "long", "short"):
             yield
             return
         self.tracebacks += 1
-        if self.tracebacks > MAX_TRACEBACKS:
+        self.parsed_bytes += size_of(self.path(item))
+        if self.tracebacks > (MAX_TRACEBACKS if self.parsed_bytes <= MAX_PARSED_BYTES else 1):
             options.tbstyle = "line"
         try:
             yield
@@ -515,6 +520,13 @@ class CaseOutcome:
         if self.outcome == "passed" and self.seen != set(PHASES):
             return "error", "not all of setup, call and teardown were seen"
         return self.outcome, self.detail
+
+
+def size_of(path):
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
 
 
 def _shape(item):

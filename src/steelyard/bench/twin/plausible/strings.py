@@ -14,9 +14,10 @@ import itertools
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from steelyard.bench.twin.plausible.numbers import other_integers
+from steelyard.deferred.data_class import dataclass
 
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(r"\d+")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.plausible.strings import (
@@ -31,6 +31,7 @@ from steelyard.bench.twin.python.opposites import depends_on_order, is_steady, o
 from steelyard.bench.twin.python.text import Text, literal
 from steelyard.bench.twin.python.vocabulary import Vocabulary
 from steelyard.bench.twin.sites import Change, Odds, Place, Site, Strength, fixed
+from steelyard.deferred.data_class import dataclass
 
 _OPPOSITES = (
     ("assertTrue", "assertFalse"),

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from steelyard.bench.twin.base import Edit
@@ -34,6 +34,7 @@ from steelyard.bench.twin.python.text import Text, expression, literal
 from steelyard.bench.twin.python.values import NoValueError, value_of
 from steelyard.bench.twin.python.vocabulary import Vocabulary
 from steelyard.bench.twin.sites import Odds
+from steelyard.deferred.data_class import dataclass
 
 # Constructors whose arguments make the value: another argument, another value (or an exception, as good).
 _BY_FIRST = frozenset(

@@ -13,10 +13,10 @@ import threading
 import tokenize
 import warnings
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cached_property
 
 from steelyard.bench.twin.base import Edit, edited
+from steelyard.deferred.data_class import dataclass
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 # The warnings' filters belong to the process; two threads that save and restore them would mix them up.

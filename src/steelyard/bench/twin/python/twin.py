@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ from steelyard.bench.twin.python.names import Function, names_of, written_values
 from steelyard.bench.twin.python.text import Text, as_utf8, parsed
 from steelyard.bench.twin.readings import Readings
 from steelyard.bench.twin.sites import Site, Ways, ways_of
+from steelyard.deferred.data_class import dataclass
 
 # Decorators that neither swallow a failure nor replace the function by something of their own.
 _HARMLESS = frozenset(

@@ -8,10 +8,11 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from steelyard.bench.twin.plausible.strings import Words
 from steelyard.bench.twin.python.text import Text
+from steelyard.deferred.data_class import dataclass
 
 _LONGEST = 30
 _MOST = 40

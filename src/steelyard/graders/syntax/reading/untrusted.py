@@ -28,7 +28,7 @@ path, package, entry, cpu_s, memory = sys.argv[1:]
 sys.path[:0] = path.split(":")
 from importlib import import_module
 from tree_sitter import Language, Parser
-parser = Parser(Language(getattr(import_module(package), entry)()))
+parser = Parser(Language(vars(import_module(package))[entry]()))
 source = sys.stdin.buffer.read()
 resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -109,6 +109,25 @@ def modes_table(agents: Sequence[AgentNumbers]) -> Markup | None:
     )
 
 
+def errors_table(agents: Sequence[AgentNumbers]) -> Markup | None:
+    """What verifiers, judges and people named, and outputs that were not fit for scoring."""
+    rows = [
+        (cut(one.agent, 80), cut(each.name), counted_cell(each))
+        for one in agents
+        for each in (*one.errors, *one.unfit)
+    ]
+    if not rows:
+        return None
+    caption = (
+        "Errors named by verifiers (mechanical), judges and people, and outputs not fit for scoring, by agent"
+    )
+    return tag(
+        "details",
+        tag("summary", "Errors that were named, and outputs not fit for scoring"),
+        table(("agent", "error", "trials"), rows, caption),
+    )
+
+
 def terminations_table(agents: Sequence[AgentNumbers]) -> Markup:
     rows = [
         (cut(one.agent, 80), ended.name.replace("_", " "), counted_cell(ended))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, StudySummary
+from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Counted, StudySummary
 from steelyard.report.study_summary.render.variation import (
     VARIATION_COLUMNS,
     variation_lines,
@@ -58,6 +58,7 @@ def sections(summary: StudySummary) -> Iterator[Section]:
     yield from _gates(summary.agents)
     yield from _weights(summary.agents)
     yield from _modes(summary.agents)
+    yield from _errors(summary.agents)
     yield from _endings(summary.agents)
     yield _cost(summary.agents)
     yield _time(summary.agents)
@@ -217,13 +218,29 @@ def _weights(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
 
 
 def _modes(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
-    rows = tuple(
-        (one.agent, each.name, counted(each), rate(each.rate))
-        for one in agents
-        for each in one.tags[:MOST_MODES]
-    )
+    rows = _rows_of([(one.agent, one.tags) for one in agents])
     if rows:
         yield Section("Failure modes (of all trials)", ("agent", "mode", "trials", "rate"), rows)
+
+
+def _errors(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
+    errors = _rows_of([(one.agent, one.errors) for one in agents])
+    if errors:
+        title = "Errors named by verifiers (mechanical), judges and people (of all trials)"
+        yield Section(title, ("agent", "category", "trials", "rate"), errors)
+    unfit = _rows_of([(one.agent, one.unfit) for one in agents])
+    if unfit:
+        yield Section(
+            "Outputs not fit for scoring (of all trials)", ("agent", "why", "trials", "rate"), unfit
+        )
+
+
+def _rows_of(found: Sequence[tuple[str, Sequence[Counted]]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (agent, each.name, counted(each), rate(each.rate))
+        for agent, names in found
+        for each in names[:MOST_MODES]
+    )
 
 
 def _endings(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
