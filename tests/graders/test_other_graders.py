@@ -108,6 +108,6 @@ def test_a_patch_that_does_not_apply_is_not_valid() -> None:
     assert "a.py:3" in grade.why
 
 
-def test_a_check_that_could_not_start_is_an_error_of_the_patch_gate() -> None:
+def test_a_check_that_could_not_start_is_an_error_of_the_patch_gate_with_its_reason() -> None:
     grade = PatchValidity().grade(replace(case({}), outcomes={"build": outcome("error", started=False)}))
-    assert grade.outcome == "error"
+    assert (grade.outcome, grade.why) == ("error", "check `it`: because")

@@ -39,7 +39,7 @@ class PatchValidity(Grader):
         if kept := [one for one in unstarted if one.outcome == "fail"]:
             return Grade.of(False, f"check `{kept[0].id}` cannot start with this change")
         if unstarted:
-            return Grade.error(f"check `{unstarted[0].id}` could not start")
+            return Grade.error(f"check `{unstarted[0].id}`: {unstarted[0].why}")
         return Grade.of(True, f"applies; files changed: {len(case.change.file_entries)}")
 
 
