@@ -178,8 +178,7 @@ def test_the_groups_of_a_dead_controller_are_swept() -> None:
     tag = f"{'0' * 8}-1-{dead.pid}-1"
     dead.wait()
     made = cgroups.make(f"{tag}-1", cgroups.host())
-    swept = cgroups.sweep(is_stale)
-    assert set(made) <= set(swept)
+    cgroups.sweep(is_stale)  # so does the next backend that starts, of any process
     assert not any(folder.exists() for folder in made)
 
 
