@@ -285,6 +285,8 @@ def test_a_misspelt_option_is_answered_with_the_one_that_was_meant(steelyard: St
         ("run contract --agent noop --repeats many", "--repeats: invalid int value: 'many'"),
         ("grade contract", "one of the arguments --patch --tree --predictions is required"),
         ("compare noop", "required: B"),
+        ("study", "required: run|resume|"),
+        ("store", "required: rebuild|sync"),
         ("schema nothing", "invalid choice: 'nothing'"),
     ],
 )

@@ -22,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["rebuild", "sync"],
+        metavar="rebuild|sync",
         help="rebuild: forget everything and read every run folder; sync: read what changed",
     )
     add_runs_option(parser)
