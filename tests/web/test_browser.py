@@ -218,7 +218,7 @@ def test_the_html_report_is_one_file_that_loads_nothing_and_fits_a_phone(
     page.on("request", lambda request: asked.append(request.url))
     page.goto(report.as_uri())
     assert asked == [report.as_uri()]
-    assert page.locator("svg.plot").count() == 8
+    assert page.locator("svg.plot").count() == 9
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
     heights = page.locator("svg.plot text").evaluate_all(
         "all => all.map((one) => one.getBoundingClientRect().height)"
