@@ -236,6 +236,12 @@ def test_deviations_make_a_summary_provisional() -> None:
     assert summary(line("pass"), contexts=[context(deviations=(nothing_drawn,))]).provisional == ()
 
 
+def test_a_check_without_its_controls_is_named_as_one() -> None:
+    weaker = {"what": "oracle", "check": "unit", "planned": "twin", "observed": "in_process"}
+    made = summary(line("pass"), contexts=[context(deviations=(weaker,))])
+    assert made.provisional == ("oracle mode of check unit: planned twin, observed in_process (1 run)",)
+
+
 def test_a_seed_that_the_plan_and_its_runs_report_is_one_deviation() -> None:
     seed = {"what": "seed", "planned": 20260307, "observed": 1337}
     made = summary(line("pass"), contexts=[context(deviations=(seed,))], study_deviations=(seed,))

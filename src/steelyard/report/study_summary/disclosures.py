@@ -198,8 +198,11 @@ def _deviation(each: Mapping[str, object]) -> tuple[str, str, str]:
         rest = {key: value for key, value in each.items() if key not in {"what", "at", "deviation"}}
         observed = "; ".join(f"{key} {_value_text(value)}" for key, value in rest.items())
         return f"study: {each.get('deviation')}", AS_PLANNED, observed
-    detail = each.get("limit") or each.get("check")
-    what = str(each.get("what")) + (f" {detail}" if detail else "")
+    what = str(each.get("what"))
+    if limit := each.get("limit"):
+        what = f"{what} {limit}"
+    elif check := each.get("check"):
+        what = f"{what} mode of check {check}"
     found = each.get("observed")
     shown = "not enforced" if "limit" in each and found is None else _value_text(found)
     return what, _value_text(each.get("planned")), shown
