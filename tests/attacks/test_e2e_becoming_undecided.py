@@ -106,7 +106,7 @@ def test_work_that_breaks_its_verifier_at_random_gets_no_second_chance(tried: Tr
     assert failed(tried(agent, check, reward="verifier", files={"tests/test.sh": VERIFIER}))
 
 
-def test_an_output_that_nobody_can_read_is_no_way_out_of_a_low_reward(tried: Tried) -> None:
+def test_an_output_that_cannot_be_read_is_no_way_out_of_a_low_reward(tried: Tried) -> None:
     """A lenient verifier gives half of its points for any file, which is too little to pass."""
     check = {
         "id": "v",

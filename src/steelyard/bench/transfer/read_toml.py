@@ -9,7 +9,7 @@ import re
 import tomllib
 from typing import Any
 
-MAX_PARTS = 100  # of one key; nobody writes so many
+MAX_PARTS = 100  # of one key; no real file comes near
 _STRINGS = re.compile(rb'"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'')
 
 
