@@ -52,7 +52,10 @@ CODES = {"complete": 0, "stopped": 1, "held": 1, "partial": 3}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", choices=ACTIONS, metavar="|".join(ACTIONS), help="remove: take a contract out, with --reason"
+        "action",
+        choices=ACTIONS,
+        metavar="|".join(ACTIONS),
+        help="remove: take a contract out, with --reason",
     )
     parser.add_argument(
         "plan", nargs="?", type=Path, metavar="STUDY", help="the file that `steelyard plan` wrote"
