@@ -52,10 +52,10 @@ CASES = (
     Case(
         "D03",
         "It ignores every signal that asks politely, and hides behind two forks and another name.",
-        "cat > /tmp/d.py <<'END'\nimport os, signal, time\n"
+        "cat > /tmp/d.py <<'END'\nimport ctypes, os, signal, time\n"
         "if os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n"
         "for n in range(1, 32):\n    try: signal.signal(n, signal.SIG_IGN)\n    except (OSError, ValueError): pass\n"
-        "open('/proc/self/comm', 'w').write('kworker/0:1')\n"
+        "ctypes.CDLL(None).prctl(15, b'kworker/0:1')\n"
         "while True:\n    open('/workspace/pytest.ini', 'w').write('[pytest]\\naddopts = --co\\n')\n    time.sleep(0.01)\nEND\n"
         "python3 /tmp/d.py > /dev/null 2>&1 < /dev/null\nsleep 0.1",
     ),
