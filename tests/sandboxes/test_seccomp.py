@@ -133,14 +133,14 @@ def test_init_has_a_row_for_every_notification(table: Table) -> None:
 
 
 @TABLES
-def test_a_command_that_guards_files_waits_for_init_where_files_are_written_and_at_its_end(
+def test_a_command_that_guards_files_waits_for_init_where_files_are_opened_and_at_its_end(
     table: Table,
 ) -> None:
     steps, watched = guarding_program(table), table.watched
     openat = [
-        verdict(table, watched["openat"], 0, 0, flags, steps=steps) for flags in (0, 0o2000000, 1, 0o102)
+        verdict(table, watched["openat"], 0, 0, flags, steps=steps) for flags in (0, 1, 0o102, 0o10000000)
     ]
-    assert openat == [ALLOW, ALLOW, NOTIFY, NOTIFY]
+    assert openat == [NOTIFY, NOTIFY, NOTIFY, ALLOW]
     calls = (watched["renameat2"], watched["execve"], table.exit_group)
     assert {verdict(table, number, steps=steps) for number in calls} == {NOTIFY}
     assert (

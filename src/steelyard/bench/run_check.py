@@ -28,7 +28,7 @@ from steelyard.bench.transfer.git_settings import git_variables
 from steelyard.bench.transfer.hidden_files import hidden_files
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.shell_scripts import read_only_scripts
-from steelyard.bench.verifier import container, reward_files, run_verifier
+from steelyard.bench.verifier import believed_reward, container, reward_files, run_verifier
 from steelyard.bench.whose_fault import blamed, excused, on_trusted_tree
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
@@ -261,8 +261,7 @@ class Bench:
             extra_mounts=run_verifier.verifier_mounts(contract, spec, published),
             user=str(spec.user or ""),
         )
-        verified = self._without_forged_reward(entry, spec, ran)
-        verified = self._without_reward_of_a_crash(entry, spec, ran.finished, verified)
+        verified = self._believed_reward(entry, spec, ran)
         end = CommandEnd(ran.finished, exit_stats)
         judged = _ended_badly(end, spec.timeout_s) or _judge_reward(verified, entry.pass_threshold)
         outcome = self._outcome(entry, spec, end, judged, start)
@@ -274,34 +273,16 @@ class Bench:
             verified=verified,
         )
 
-    def _without_forged_reward(
+    def _believed_reward(
         self, entry: GraderEntry, spec: VerifierSpec, ran: run_verifier.VerifierRan
     ) -> reward_files.RewardFiles:
-        """What was verified, without the reward if the verifier writes another file on the trusted tree."""
-        verified = ran.verified
-        if self.is_trusted or not run_verifier.is_unnamed(self.environment.contract, spec, ran.found):
-            return verified
-        there = on_trusted_tree(self.environment, partial(self._on_trusted, entry, spec)).verified
-        if there is not None and there.completed and (there.rewards is None) == (verified.rewards is None):
-            return verified
-        why = f"the verifier does not name {ran.found[0]}, so the verifier may not have written it"
-        return reward_files.RewardFiles(completed=False, reward=None, errors=(why,))
-
-    def _without_reward_of_a_crash(
-        self,
-        entry: GraderEntry,
-        spec: VerifierSpec,
-        finished: CommandResult,
-        verified: reward_files.RewardFiles,
-    ) -> reward_files.RewardFiles:
-        """What was verified, without the reward if the verifier failed here, and does not even fail where the work is missing."""
-        if self.is_trusted or not verified.reward or not finished.exit_code or spec.separate is not None:
-            return verified
-        there = self._on_trusted(entry, spec, (), 1.0)
-        if there.exit != 0 or there.verified is None or not there.verified.completed:
-            return verified
-        why = f"the verifier failed with exit {finished.exit_code}, so the verifier may not have written the reward"
-        return reward_files.RewardFiles(completed=False, reward=None, errors=(why,))
+        if self.is_trusted:
+            return ran.verified
+        on_trusted = partial(self._on_trusted, entry, spec)
+        elsewhere = believed_reward.Elsewhere(
+            lambda: on_trusted_tree(self.environment, on_trusted), lambda: on_trusted((), 1.0)
+        )
+        return believed_reward.believed_reward(self.environment.contract, spec, ran, elsewhere)
 
     def _path_variable(self, spec: VerifierSpec) -> str:
         return self.environment.path_variable({**self.environment.contract.spec.environment.env, **spec.env})

@@ -159,9 +159,10 @@ class Command:
     keep_bytes: int = 1 << 20  # of each stream, in memory: half from the head, half from the tail
     whole_bytes: int = 0  # of a stream longer than that, from its beginning, on disk
     ends_all: bool = False  # every other process of the sandbox is killed before this one ends
-    # With `ends_all`, where the machine can: processes that do not descend from this one are killed before it or a descendant opens
-    # one of these files for writing.
+    # With `ends_all`, where the machine can: before this command opens one of these files for writing, processes that it has lost, and
+    # those of code that it tests, are killed.
     guarded: tuple[str, ...] = ()
+    writers: tuple[str, ...] = ()  # programs of the command that may write those files; a folder ends with /
 
     def folder(self, workspace: str = WORKSPACE) -> str:
         """Where it runs: `cwd` inside the workspace, or wherever it says."""
@@ -209,6 +210,17 @@ class Captured:
             yield data
 
 
+class GuardedFile(NamedTuple):
+    """Who wrote a guarded file, as far as init saw."""
+
+    path: str
+    writer: Literal["unseen", "command", "others"]
+    chain: int = (
+        0  # of others: the programs from the command down to the first that is not its own, as a digest
+    )
+    argv: str = ""  # of others: as the process shows it
+
+
 @dataclass(frozen=True, slots=True)
 class CommandResult:
     """How a command ended. Exactly one of: `exit_code`, `signal`, `timed_out`, `not_started`, `lost`."""
@@ -222,6 +234,7 @@ class CommandResult:
     cpu_ns: int = 0
     stdout: Captured = Captured()
     stderr: Captured = Captured()
+    guarded: tuple[GuardedFile, ...] = ()  # empty where files could not be guarded
 
 
 @dataclass(frozen=True, slots=True)

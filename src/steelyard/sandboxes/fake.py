@@ -94,7 +94,7 @@ class FakeInit:
         elif frame.type == b"K":
             self._kill(set(self._hanging))
             self.send(b"D", frame.id)
-        elif frame.type in (b"P", b"M"):
+        elif frame.type in (b"P", b"M", b"w"):
             self.send(frame.type, frame.id, frames.pack_size(0) if frame.type == b"M" else frame.payload)
         elif frame.type in (b"l", b"g"):
             self._allowed_hosts += frame.type == b"l"

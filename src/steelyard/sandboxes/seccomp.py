@@ -40,7 +40,6 @@ _NOTIFY = 0x7FC00000
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
-_ANY_WRITE = 0o3  # O_WRONLY, O_RDWR
 _CLONE_PARENT = 0x8000
 _O_PATH = 0x200000  # nothing is read or written
 INIT, PRIO_USER = 1, 2
@@ -391,20 +390,14 @@ def guarded_calls(table: Table) -> tuple[WatchedCall, ...]:
 
 
 def guarding_program(table: Table) -> bytes:
-    """Opens for writing, moves, execs and the end of a process are notifications; a child of the caller's parent is refused."""
-    notify = _step(_RETURN, 0, 0, _NOTIFY)
+    """Opens, moves, execs and the end of a process are notifications; a child of the caller's parent is refused."""
     steps = [_step(_LOAD, 0, 0, _ARCH), _step(_EQUAL, 1, 0, table.arch), _step(_RETURN, 0, 0, _KILL)]
     steps.append(_step(_LOAD, 0, 0, _NUMBER))
     load_first = _step(_LOAD, 0, 0, _FIRST_ARGUMENT)
     sibling = [load_first, _step(_ANY_BIT, 0, 1, _CLONE_PARENT), _refuse(errno.EPERM), _PASS]
     steps += _when_number_is(table.clone, sibling)
     for call in guarded_calls(table):
-        if call.name in {"open", "openat"}:
-            flags = _SECOND_ARGUMENT if call.name == "open" else _SECOND_ARGUMENT + 8
-            writes = [_step(_LOAD, 0, 0, flags), _step(_ANY_BIT, 0, 1, _ANY_WRITE), notify, _PASS]
-            steps += _when_number_is(call.number, writes)
-        else:
-            steps += _when_number_is(call.number, [notify])
+        steps += _when_number_is(call.number, _watched_steps(call.name))
     return b"".join([*steps, _PASS])
 
 

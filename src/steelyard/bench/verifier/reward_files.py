@@ -46,6 +46,12 @@ class RewardFiles:
     tags: tuple[Tag, ...] = ()
     errors: tuple[str, ...] = ()
     rewards: Mapping[str, float] | None = None  # every number of reward.json; they decide nothing
+    written_by: str = ""  # whose process wrote the reward last (`believed_reward.py`)
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether a reward was refused because the verifier did not write it."""
+        return not self.completed and self.written_by not in {"", "verifier"}
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -55,6 +61,7 @@ class RewardFiles:
             "tags": [list(tag) for tag in self.tags],
             "errors": list(self.errors),
             "rewards": self.rewards,
+            "written_by": self.written_by,
         }
 
     @classmethod

@@ -5,15 +5,17 @@
     /logs             empty when it starts, so whatever is there was written while it ran
     /workspace        snapshot, setup and the change, where it runs
 
-Before it ends init kills every other process: nothing writes a reward after it. Before it, or a process that it waits for, opens a reward for
-writing, init kills what the tested code left behind (`sandboxes/init/guard_files.py`). A script that was
-killed has no reward, and neither has one whose reward could not be written over: the code that it tests may have been
-there first.
+Before it ends init kills every other process: nothing writes a reward after it. Before it, or a program of its own, opens a reward for
+writing, init kills what the tested code left behind or still runs, and init says whose process wrote last
+(`sandboxes/init/guard_files.py`). A script that was killed has no reward, and neither has one whose reward could not be written over:
+the code that it tests may have been there first.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -30,7 +32,7 @@ from steelyard.bench.verifier.reward_files import (
 )
 from steelyard.contract.contract import Contract
 from steelyard.contract.parse.host_variables import with_host_values
-from steelyard.sandboxes.base import Command, CommandResult, FileOverlay, Mount, Sandbox
+from steelyard.sandboxes.base import Command, CommandResult, FileOverlay, GuardedFile, Mount, Sandbox
 
 TESTS, LOGS, TOOLS = "/tests", "/logs", "/opt/steelyard"
 RUBRIC = Path(__file__).parents[2] / "rubric.py"
@@ -45,12 +47,15 @@ _READ = (
     'command -v head >/dev/null 2>&1 && exec head -c "$2" -- "$1"; exec cat -- "$1"'
 )
 _ABSENT, _LOCKED = 3, 4
+_MENTIONS = re.compile(rb"reward|rubric", re.IGNORECASE)
+MAX_PROGRAMS = 60
 
 
 class VerifierRan(NamedTuple):
     finished: CommandResult
     verified: RewardFiles
     found: tuple[str, ...] = ()  # names of the reward files
+    writer: str = ""  # the command line of another process that wrote one, as that process shows it
 
 
 def verifier_mounts(
@@ -74,22 +79,16 @@ def verifier_argv(contract: Contract, spec: VerifierSpec) -> tuple[str, ...]:
     return ("python3", path) if path.endswith(".py") else ("bash", path)
 
 
-def is_unnamed(contract: Contract, spec: VerifierSpec, found: tuple[str, ...]) -> bool:
-    """Whether the one reward file that was found is not the one that the verifier's files name.
-
-    Code under test can keep the verifier from writing its file, and write the other one.
-    """
-    if len(found) != 1:
-        return False
-    paths = [file.path for file in contract.files_beside(spec.script).values() if file.mode != "link"]
-    texts = [path.read_bytes() for path in paths if path.stat().st_size <= MAX_ARTIFACT_BYTES]
-    by_name = {PurePosixPath(spec.reward_path).name: (b"rubric",), REWARD_TXT: ()}
-    named = [
-        name
-        for name, others in by_name.items()
-        if any(word in text for text in texts for word in (name.encode(), *others))
-    ]
-    return len(named) == 1 and named[0] != found[0]
+def own_programs(contract: Contract, spec: VerifierSpec) -> tuple[str, ...]:
+    """Programs of the verifier that may write the reward: its files that mention one, and the rubric. A folder ends with /."""
+    rubric = f"{TOOLS}/steelyard/rubric.py"
+    if spec.separate is not None and spec.separate.brings_tests:
+        return rubric, f"{TESTS}/"
+    files = {
+        name: file.path for name, file in contract.files_beside(spec.script).items() if file.mode != "link"
+    }
+    names = [name for name, path in files.items() if _MENTIONS.search(path.read_bytes()[:MAX_ARTIFACT_BYTES])]
+    return rubric, *([f"{TESTS}/{name}" for name in names] if len(names) <= MAX_PROGRAMS else [f"{TESTS}/"])
 
 
 def _is_program(path: Path) -> bool:
@@ -114,6 +113,7 @@ def run_verifier(
         whole_bytes=STREAM_BYTES,
         ends_all=True,
         guarded=() if is_live else (spec.reward_path, str(folder / REWARD_TXT)),
+        writers=own_programs(contract, spec),
     )
     finished = sandbox.run(command)
     if finished.timed_out or finished.lost or finished.not_started:
@@ -129,7 +129,15 @@ def run_verifier(
     )
     found = {PurePosixPath(spec.reward_path).name: artifacts.reward_json, REWARD_TXT: artifacts.reward_txt}
     present = tuple(name for name, content in found.items() if content is not None)
-    return VerifierRan(finished, read_artifacts(artifacts), present)
+    writers = [one for one in finished.guarded if PurePosixPath(one.path).name in present]
+    other = next((one for one in writers if one.writer != "command"), None)
+    written_by = "" if not writers else "verifier" if other is None else _written_by(other)
+    verified = replace(read_artifacts(artifacts), written_by=written_by)
+    return VerifierRan(finished, verified, present, "" if other is None else other.argv)
+
+
+def _written_by(file: GuardedFile) -> str:
+    return f"others {file.chain:016x}" if file.writer == "others" else file.writer
 
 
 def _read(sandbox: Sandbox, path: str) -> bytes | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.deferred.named_tuple import NamedTuple
 
-PROTOCOL = 5
+PROTOCOL = 6
 MAX_FRAME = 1 << 20
 STDIN_WINDOW = 1 << 16  # bytes of stdin that may be under way, unacknowledged
 STREAM_WINDOW = 1 << 16  # likewise of a connection to an allowed host, each way

@@ -4,10 +4,10 @@
  *
  *     to init      E exec   I stdin data   S signal   T end a job's tree   K kill everything   P ping
  *                  M memory that is no process's   W watch system calls   n count them   h hold deadlines
- *                  g guard files
+ *                  g guard files   w who wrote them
  *     from init    H hello  O stdout  R stderr  A stdin taken  X exit  F not started  D all dead
  *                  P pong   M memory   Z the time of a job is over   ! refused
- *                  W watching   N a system call was tried   n how often each   g guarding
+ *                  W watching   N a system call was tried   n how often each   g guarding   w who wrote them
  *     listeners    l listen  u close all        c connection (from init)   e end (to init)
  *                  b bytes  a taken  r reset    both ways
  *
@@ -47,13 +47,14 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    PROTOCOL = 5,
+    PROTOCOL = 6,
     HEADER = 9,
     MAX_FRAME = 1 << 20,
     MAX_JOBS = 64,
@@ -70,6 +71,12 @@ enum {
     MAX_TIME_MS = 1 << 30,
     MAX_WATCHED = 128,
     MAX_GUARDED = 8,
+    MAX_GUARDED_BYTES = 1 << 16, /* of a guarded file that is compared */
+    MAX_OWN = 64,                /* programs of the command that guards */
+    MAX_PID = 1 << 22,
+    MAX_ARGUMENTS = 64,
+    KNOWN_FILES = 1 << 16,
+    KNOWN_PIPES = 256,
     MAX_ATTEMPTS = 256, /* that are reported one by one; all are counted */
     ATTEMPT_DETAIL = 256,
     WATCHER_STACK = 1 << 16,
@@ -111,6 +118,7 @@ struct stream {
 struct process {
     pid_t pid, parent, session;
     bool zombie;
+    uint64_t start; /* in ticks since the machine started */
 };
 
 /* What went wrong between fork and exec. */
@@ -138,6 +146,7 @@ static uint32_t last_stream;
 static int control_in, control_out, child_signals;
 static bool is_process_1;
 static int64_t held_since_ms; /* 0: deadlines count */
+static struct timespec began; /* on the clock of files */
 static int64_t first_word_by_ms; /* 0: no matter when; a controller that died before it spoke is not waited for */
 static char frame_in[MAX_FRAME + 1];
 static char chunk[CHUNK];
@@ -777,6 +786,8 @@ static bool read_process(const char *pid, struct process *process) {
     process->session = (pid_t)strtol(at, &at, 10);
     long threads = 0;
     for (int field = 7; field <= 20; field++) threads = strtol(at, &at, 10);
+    strtol(at, &at, 10);
+    process->start = strtoull(at, &at, 10);
     process->zombie = ended && threads <= 1; /* the first thread may have ended while others go on */
     return true;
 }
@@ -1308,10 +1319,56 @@ static bool is_worth_reporting(const struct seccomp_notif *call, const struct wa
     }
 }
 
-/* ---- guarded files ---- */
+/* ---- guarded files: whose process writes them ---- */
 
-static char guarded_paths[MAX_GUARDED][256];
+enum { MAX_WRITER = 116 };
+
+/* A file is written by the command that guards it, or by what that started to write it. Tested code must not.
+ *
+ *     OWN        the command, what it forks, programs that the controller named, and code after -c that names the file
+ *     FOREIGN    a process that was started from, or has read, a file that the tested code may have written; whatever that starts
+ *     NEUTRAL    others: `tee`, `mv`
+ *
+ * What the memory of a process holds can be believed until it is FOREIGN, so the call by which it becomes FOREIGN is seen as it is.
+ * Later calls may not be: nothing depends on what a FOREIGN process is seen to do. */
+enum { UNKNOWN, OWN, NEUTRAL, FOREIGN };
+
+struct origin {
+    uint64_t start; /* of the process: another may have its number later */
+    uint64_t chain; /* digest of the programs from the command down to the first that is FOREIGN */
+    uint8_t kind;
+    bool is_python, executes_input;
+};
+
+/* NOT_SEEN: no open by an OWN or NEUTRAL process. LAST: by one, and no FOREIGN process has started since. KEPT: one has started since, and the
+ * file was then `content`. HELD: likewise, and the file was open then (`check > file`). */
+enum { NOT_SEEN, LAST, KEPT, HELD };
+
+/* What is told: NOT_SEEN, or */
+enum { WRITTEN_BY_OWN = 1, WRITTEN_BY_OTHERS = 2 };
+
+static struct guarded {
+    char path[256];
+    int state;
+    uint64_t chain; /* of the last FOREIGN process that opened it */
+    char writer[MAX_WRITER];
+    ssize_t size; /* of the content; -1: it was none that can be compared */
+    char content[MAX_GUARDED_BYTES];
+} guarded[MAX_GUARDED];
 static int guarded_count;
+static char own_programs[MAX_OWN][256];
+static int own_count;
+static struct origin *origins; /* by the number of the process */
+static uint64_t own_files[KNOWN_FILES]; /* digests of files that an OWN or NEUTRAL process opened for writing, and no FOREIGN one since */
+static ino_t foreign_pipes[KNOWN_PIPES]; /* into which a FOREIGN process writes what it prints */
+static unsigned foreign_pipe_count;
+static struct timespec tested_since; /* when the first process became FOREIGN, on the clock of files */
+static dev_t proc_device;
+
+static uint64_t mix(uint64_t digest, const void *data, size_t size) {
+    for (size_t i = 0; i < size; i++) digest = (digest ^ ((const unsigned char *)data)[i]) * 1099511628211U;
+    return digest;
+}
 
 /* The process of a thread; 0: it is gone. */
 static pid_t process_of(pid_t thread) {
@@ -1341,64 +1398,427 @@ static bool descends_from(int count, pid_t pid, pid_t ancestor) {
     return false;
 }
 
-/* Kills what does not descend from the command that guards; how many of these live. One that is gone when it is looked at may have a
- * child that was not listed. */
-static int kill_orphans(pid_t own, bool kills) {
+/* A process that has not executed anything is what its parent is. One that lost its parent is FOREIGN. */
+static struct origin origin_of(pid_t pid) {
+    struct origin found = {.kind = FOREIGN};
+    const pid_t asked = pid;
+    uint64_t start = 0;
+    for (int depth = 0; pid > 1 && pid < MAX_PID && depth < 4096; depth++) {
+        struct process process;
+        char name[12];
+        if (pid == guarding->pid) {
+            found = (struct origin){.kind = OWN};
+            break;
+        }
+        snprintf(name, sizeof name, "%d", pid);
+        if (!read_process(name, &process)) break;
+        if (depth == 0) start = process.start;
+        if (origins[pid].kind && origins[pid].start == process.start) {
+            found = origins[pid];
+            break;
+        }
+        pid = process.parent;
+    }
+    found.start = start;
+    if (start) origins[asked] = found;
+    return found;
+}
+
+/* By folder and name: it may not exist yet. 0: it cannot. */
+static uint64_t digest_of_file(const char *path) {
+    static char folder[4096 + 64];
+    struct stat found;
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (!slash) return 0;
+    slash[0] = 0;
+    if (stat(slash == folder ? "/" : folder, &found) != 0) return 0;
+    uint64_t digest = mix(14695981039346656037U, slash + 1, strlen(slash + 1));
+    return mix(mix(digest, &found.st_ino, sizeof found.st_ino), &found.st_dev, sizeof found.st_dev) | 1;
+}
+
+static bool is_later(const struct timespec *time, const struct timespec *than) {
+    return time->tv_sec != than->tv_sec ? time->tv_sec > than->tv_sec : time->tv_nsec >= than->tv_nsec;
+}
+
+/* A file that the tested code may have written: one of this user, or newer than the sandbox, where files can be written. */
+static bool is_foreign_file(const char *path) {
+    static char target[4096];
+    struct stat found;
+    struct statvfs mounted;
+    if (stat(path, &found) != 0 || !S_ISREG(found.st_mode) || found.st_dev == proc_device) return false;
+    if (statvfs(path, &mounted) == 0 && mounted.f_flag & ST_RDONLY) return false;
+    if (!is_later(&found.st_ctim, &began) && (geteuid() == 0 || (found.st_uid != geteuid() && access(path, W_OK) != 0))) return false;
+    /* A link of /proc to an open file: by its name, that it may have had. */
+    ssize_t length = after(path, "/proc/") ? readlink(path, target, sizeof target - 1) : -1;
+    target[length > 0 ? length : 0] = 0;
+    char *deleted = strstr(target, " (deleted)");
+    if (deleted) *deleted = 0;
+    uint64_t digest = digest_of_file(length > 0 ? target : path);
+    return digest == 0 || own_files[digest % KNOWN_FILES] != digest;
+}
+
+/* Python executes no file with such a name that it opens itself. */
+static bool is_data(const char *path) {
+    static const char *const endings[] = {".json", ".jsonl", ".csv", ".tsv", ".txt", ".xml", ".yaml", ".yml", ".md", ".html", ".log", ".out", ".png", ".jpg", ".jpeg", ".svg", ".pdf"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(dot, endings[i]) == 0) return true;
+    return false;
+}
+
+/* What a guarded file holds; -1: nothing that can be compared. */
+static ssize_t read_guarded(const char *path, char *into) {
+    struct stat found;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t size = fd >= 0 && fstat(fd, &found) == 0 && S_ISREG(found.st_mode) ? 0 : -1;
+    for (ssize_t got = 1; size >= 0 && size < MAX_GUARDED_BYTES && got > 0; size += got > 0 ? got : 0)
+        got = read(fd, into + size, (size_t)(MAX_GUARDED_BYTES - size));
+    if (fd >= 0) close(fd);
+    return size < MAX_GUARDED_BYTES ? size : -1;
+}
+
+static bool holds(pid_t pid, const struct stat *file) {
+    char path[48];
+    struct stat found;
+    bool is_held = false;
+    snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *open_files = opendir(path);
+    for (struct dirent *entry; open_files && !is_held && (entry = readdir(open_files));)
+        is_held = fstatat(dirfd(open_files), entry->d_name, &found, 0) == 0 && found.st_dev == file->st_dev && found.st_ino == file->st_ino;
+    if (open_files) closedir(open_files);
+    return is_held;
+}
+
+static bool is_held(const char *path) {
+    struct stat file;
+    bool is_found = false;
+    if (lstat(path, &file) != 0) return false;
+    for (int i = 0, count = list_processes(); i < count && !is_found; i++) is_found = processes[i].pid != 1 && holds(processes[i].pid, &file);
+    return is_found;
+}
+
+/* Before tested code starts: what the files hold now was written by the command, however that code may write them later. */
+static void keep_contents(void) {
+    for (int i = 0; i < guarded_count; i++) {
+        if (guarded[i].state != LAST) continue;
+        guarded[i].state = is_held(guarded[i].path) ? HELD : KEPT;
+        if (guarded[i].state == KEPT) guarded[i].size = read_guarded(guarded[i].path, guarded[i].content);
+    }
+}
+
+/* When all processes are dead. */
+static int32_t whose_content(const struct guarded *file) {
+    static char now[MAX_GUARDED_BYTES];
+    if (file->state == LAST || (file->state == HELD && !file->chain)) return WRITTEN_BY_OWN;
+    ssize_t size = file->state == KEPT ? read_guarded(file->path, now) : -1;
+    if (size >= 0 && size == file->size && memcmp(now, file->content, (size_t)size) == 0) return WRITTEN_BY_OWN;
+    return file->chain ? WRITTEN_BY_OTHERS : NOT_SEEN;
+}
+
+/* The pipe that a process has open under that number; 0: it is none. */
+static ino_t pipe_of(pid_t pid, int number) {
+    char link[32];
+    struct stat found;
+    snprintf(link, sizeof link, "/proc/%d/fd/%d", pid, number);
+    return stat(link, &found) == 0 && S_ISFIFO(found.st_mode) ? found.st_ino : 0;
+}
+
+static bool is_foreign_pipe(ino_t pipe) {
+    for (int i = 0; pipe && i < KNOWN_PIPES; i++)
+        if (foreign_pipes[i] == pipe) return true;
+    return false;
+}
+
+/* `cat x | sh`: the shell executes what the pipe holds. */
+static void spread_by_pipe(ino_t pipe) {
+    foreign_pipes[foreign_pipe_count++ % KNOWN_PIPES] = pipe;
+    for (int i = 0, count = list_processes(); i < count; i++) {
+        struct origin *origin = &origins[processes[i].pid % MAX_PID];
+        if (origin->kind == NEUTRAL && origin->executes_input && origin->start == processes[i].start && pipe_of(processes[i].pid, 0) == pipe) origin->kind = FOREIGN;
+    }
+}
+
+/* What it has open as its output is FOREIGN from now on, too (`cat x > y`). */
+static void become_foreign(pid_t pid, struct origin *origin) {
+    char link[64];
+    static char target[4096];
+    if (!tested_since.tv_sec) clock_gettime(CLOCK_REALTIME_COARSE, &tested_since);
+    keep_contents();
+    origin->kind = FOREIGN;
+    origins[pid] = *origin;
+    snprintf(link, sizeof link, "/proc/%d/fd/1", pid);
+    ssize_t length = readlink(link, target, sizeof target - 1);
+    target[length > 0 ? length : 0] = 0;
+    uint64_t digest = target[0] == '/' ? digest_of_file(target) : 0;
+    if (digest && own_files[digest % KNOWN_FILES] == digest) own_files[digest % KNOWN_FILES] = 0;
+    ino_t pipe = pipe_of(pid, 1);
+    if (pipe && !is_foreign_pipe(pipe)) spread_by_pipe(pipe);
+}
+
+static bool is_pending(const struct seccomp_notif *call) {
+    return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0;
+}
+
+/* The path that an argument is, if it is one. */
+static const char *path_of_argument(pid_t pid, const char *argument) {
+    static char path[4096 + 64];
+    char link[64];
+    name_folder(pid, AT_FDCWD, link, sizeof link);
+    ssize_t length = argument[0] == '/' ? 0 : readlink(link, path, 4095);
+    while (length > 0 && after(argument, "./")) argument += 2;
+    if (length < 0) length = 0;
+    snprintf(path + length, sizeof path - (size_t)length, length > 1 ? "/%s" : "%s", argument);
+    return path;
+}
+
+static bool is_own_program(const char *path) {
+    for (int i = 0; i < own_count; i++) {
+        bool is_folder = own_programs[i][strlen(own_programs[i]) - 1] == '/';
+        if (is_folder ? after(path, own_programs[i]) != NULL : strcmp(path, own_programs[i]) == 0) return true;
+    }
+    return false;
+}
+
+static bool names_guarded(const char *code) {
+    for (int i = 0; i < guarded_count; i++)
+        if (strstr(code, strrchr(guarded[i].path, '/') + 1)) return true;
+    return false;
+}
+
+/* Which argument decides what a program executes: a script, or text after an option such as -c. Later arguments may come from the tested code. */
+enum { IS_OPTION, IS_CODE, IS_OWN_PROGRAM, IS_OTHER };
+
+static int kind_of_argument(pid_t pid, const char *argument, int before) {
+    if (before == IS_CODE) return names_guarded(argument) ? IS_OWN_PROGRAM : IS_OTHER;
+    if (argument[0] == '-' && argument[1] && argument[1] != '-' && strchr("ce", argument[strlen(argument) - 1])) return IS_CODE;
+    if (argument[0] == '-') return strcmp(argument, "-m") == 0 ? IS_OTHER : IS_OPTION;
+    const char *path = path_of_argument(pid, argument);
+    if (is_own_program(path)) return IS_OWN_PROGRAM;
+    return access(path, F_OK) == 0 ? IS_OTHER : IS_OPTION; /* the value of an option */
+}
+
+/* What the arguments say that it executes. They become part of the chain; names of temporary folders differ from run
+ * to run. */
+static int read_arguments(pid_t pid, uint64_t list, uint64_t *chain) {
+    static char argument[1 << 14];
+    int kind = IS_OPTION;
+    for (int i = 0; i < MAX_ARGUMENTS; i++) {
+        uint64_t address = 0;
+        if (read_caller(pid, list + (uint64_t)i * sizeof address, &address, sizeof address) != sizeof address || address == 0) break;
+        if (!read_path(pid, address, argument, sizeof argument)) break;
+        if (i > 0 && kind < IS_OWN_PROGRAM) kind = kind_of_argument(pid, argument, kind);
+        const char *shown = after(argument, "/tmp/") ? strrchr(argument, '/') : argument;
+        *chain = mix(*chain, shown, strlen(shown) + 1);
+    }
+    return kind;
+}
+
+static bool is_python(const char *name) {
+    const char *version = after(name, "python");
+    return version && strspn(version, "0123456789.") == strlen(version);
+}
+
+/* Programs that execute their input if no argument names a script. */
+static bool is_interpreter(const char *name) {
+    static const char *const names[] = {"sh", "bash", "dash", "ash", "zsh", "ksh", "node", "perl", "ruby", "php", "lua"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return is_python(name);
+}
+
+/* A shell may execute its standard input. */
+static bool has_foreign_input(pid_t pid, bool is_python) {
+    static char target[4096];
+    char link[32];
+    snprintf(link, sizeof link, "/proc/%d/fd/0", pid);
+    if (!is_foreign_file(link)) return false;
+    ssize_t length = readlink(link, target, sizeof target - 1);
+    target[length > 0 ? length : 0] = 0;
+    return !(is_python && is_data(target));
+}
+
+static void look_at_start(const struct seccomp_notif *call, uint32_t shown) {
+    static char path[4096], resolved[4096 + 64];
+    const __u64 *args = call->data.args;
+    const pid_t thread = (pid_t)call->pid, pid = process_of(thread);
+    const int first = shown == EXEC_1 ? 1 : 0, folder = first ? (int)args[0] : AT_FDCWD;
+    if (pid <= 1 || pid >= MAX_PID || pid == guarding->pid || !read_path(thread, args[first], path, sizeof path)) return;
+    if (path[0]) resolve(thread, folder, path, resolved, sizeof resolved);
+    else name_folder(thread, folder, resolved, sizeof resolved);
+    if (access(resolved, X_OK) != 0) return; /* the search of PATH goes on */
+    struct origin origin = origin_of(pid);
+    if (!is_pending(call)) return;
+    if (origin.kind == FOREIGN) { /* its arguments may be anything */
+        origins[pid].chain = mix(origin.chain, "", 1);
+        return;
+    }
+    const char *name = strrchr(resolved, '/') + 1;
+    bool is_foreign = is_foreign_file(resolved);
+    int kind = read_arguments(thread, args[first + 1], &origin.chain);
+    origin.is_python = is_python(name);
+    origin.executes_input = kind == IS_OPTION && is_interpreter(name);
+    bool is_own = is_own_program(resolved) || (kind == IS_OWN_PROGRAM && (!is_foreign || origin.is_python));
+    is_foreign |= origin.executes_input && is_foreign_pipe(pipe_of(pid, 0));
+    origin.kind = is_own ? OWN : NEUTRAL;
+    if (!is_own && (is_foreign || has_foreign_input(pid, origin.is_python))) become_foreign(pid, &origin);
+    else origins[pid] = origin;
+}
+
+/* The path of an open or a move; of a move, from where it leads or where to. */
+static bool read_place(const struct seccomp_notif *call, uint32_t shown, bool is_target, char *resolved, size_t size) {
+    static char path[4096];
+    const pid_t pid = (pid_t)call->pid;
+    const bool has_folder = shown == OPEN_1 || shown == OPEN2_1 || shown == MOVE_1, moves = shown == MOVE_0 || shown == MOVE_1;
+    const int at = (has_folder ? 1 : 0) + (moves && is_target ? (has_folder ? 2 : 1) : 0);
+    if (!read_path(pid, call->data.args[at], path, sizeof path)) return false;
+    resolve(pid, has_folder ? (int)call->data.args[at - 1] : AT_FDCWD, path, resolved, size);
+    return true;
+}
+
+static uint32_t wanted_by_call(const struct seccomp_notif *call, uint32_t shown) {
+    uint64_t flags = 0;
+    switch (shown) {
+        case OPEN_0: return wanted_by(call->data.args[1]);
+        case OPEN_1: return wanted_by(call->data.args[2]);
+        case OPEN2_1: return read_caller((pid_t)call->pid, call->data.args[2], &flags, sizeof flags) == sizeof flags ? wanted_by(flags) : READS;
+        default: return WRITES;
+    }
+}
+
+/* What Python loads into every program: tested code that has run before could leave it. */
+static bool is_library(const char *path) {
+    const char *name = strrchr(path, '/'), *dot = strrchr(path, '.');
+    return strstr(path, "-packages/") || (dot && strcmp(dot, ".pth") == 0) || (name && (after(name, "/usercustomize.") || after(name, "/sitecustomize.")));
+}
+
+static bool is_late_library(const char *path) {
+    struct stat found;
+    return tested_since.tv_sec && is_library(path) && stat(path, &found) == 0 && is_later(&found.st_ctim, &tested_since) && is_foreign_file(path);
+}
+
+/* A program, or a part of one, may be read from it. */
+static void look_at_load(const struct seccomp_notif *call, uint32_t shown) {
+    static char resolved[4096 + 64];
+    const pid_t thread = (pid_t)call->pid;
+    const struct origin *known = &origins[thread % MAX_PID];
+    const bool is_own = known->kind == OWN;
+    if (known->kind == FOREIGN || (is_own && !known->is_python)) return; /* without a look at each of its opens */
+    if (!read_place(call, shown, false, resolved, sizeof resolved)) return;
+    if (is_own ? !is_late_library(resolved) : !is_foreign_file(resolved)) return;
+    const pid_t pid = process_of(thread);
+    if (pid <= 1 || pid >= MAX_PID || pid == guarding->pid) return;
+    struct origin origin = origin_of(pid);
+    if (origin.kind == FOREIGN || (origin.kind == OWN && !is_own) || (origin.is_python && is_data(resolved))) return;
+    if (is_pending(call)) become_foreign(pid, &origin);
+}
+
+/* What must not write after the command that guards: what does not descend from it, and what is FOREIGN, but never the writer or what waits for it. */
+static bool is_to_die(int count, pid_t pid, pid_t own, pid_t writer) {
+    if (pid == 1 || descends_from(count, writer, pid)) return false;
+    return !descends_from(count, pid, own) || origin_of(pid).kind == FOREIGN;
+}
+
+/* How many of these live. One that is gone when it is looked at may have a child that was not listed. */
+static int kill_others(pid_t own, pid_t writer, bool kills) {
     int count = list_processes(), living = processes_missed;
     for (int i = 0; i < count; i++) {
-        if (processes[i].zombie || processes[i].pid == 1 || descends_from(count, processes[i].pid, own)) continue;
+        if (processes[i].zombie || !is_to_die(count, processes[i].pid, own, writer)) continue;
         if (kills) kill(processes[i].pid, SIGKILL);
         living++;
     }
     return living;
 }
 
-/* A process that was left behind could write after the command that guards. Everything is stopped, so that none escapes by a fork. */
-static void end_orphans(pid_t own) {
+/* Everything is stopped, so that none escapes by a fork. */
+static void end_others(pid_t own, pid_t writer) {
     const struct timespec pause = {0, 200000};
-    if (kill_orphans(own, false) == 0) return;
+    if (kill_others(own, writer, false) == 0) return;
     kill(-1, SIGSTOP);
     /* until its time is over: what is started then is no orphan of it */
-    while (guarding->pid == own && kill_orphans(own, true) > 0) nanosleep(&pause, NULL);
+    while (guarding->pid == own && kill_others(own, writer, true) > 0) nanosleep(&pause, NULL);
     kill(-1, SIGCONT);
 }
 
 /* By the folder itself and the name in it: the caller may be in that folder, or come by a link. */
-static bool is_guarded(char *path) {
+static struct guarded *find_guarded(char *path) {
     char *slash = strrchr(path, '/');
     struct stat folder, own;
-    if (!slash || slash == path) return false;
-    bool is_known = false;
-    for (int i = 0; i < guarded_count && !is_known; i++) {
-        char *name = strrchr(guarded_paths[i], '/');
+    struct guarded *found = NULL;
+    if (!slash || slash == path) return NULL;
+    for (int i = 0; i < guarded_count && !found; i++) {
+        char *name = strrchr(guarded[i].path, '/');
         if (strcmp(name + 1, slash + 1) != 0) continue;
         *name = *slash = 0;
-        is_known = stat(path, &folder) == 0 && stat(guarded_paths[i], &own) == 0 && folder.st_dev == own.st_dev && folder.st_ino == own.st_ino;
+        if (stat(path, &folder) == 0 && stat(guarded[i].path, &own) == 0 && folder.st_dev == own.st_dev && folder.st_ino == own.st_ino) found = &guarded[i];
         *name = *slash = '/';
     }
-    return is_known;
+    return found;
 }
 
-/* The path that is written: of a move, where it leads. */
-static bool writes_guarded(const struct seccomp_notif *call, uint32_t shown) {
-    static char path[4096], resolved[4096 + 64];
-    const __u64 *args = call->data.args;
-    const pid_t pid = (pid_t)call->pid;
-    bool has_folder = shown == OPEN_1 || shown == OPEN2_1 || shown == MOVE_1, moves = shown == MOVE_0 || shown == MOVE_1;
-    int at = (has_folder ? 1 : 0) + (moves ? (has_folder ? 2 : 1) : 0);
-    if (!read_path(pid, args[at], path, sizeof path)) return false;
-    resolve(pid, has_folder ? (int)args[at - 1] : AT_FDCWD, path, resolved, sizeof resolved);
-    return is_guarded(resolved);
+static void remember_writer(struct guarded *file, pid_t pid, uint64_t chain) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, file->writer, MAX_WRITER - 1);
+    if (fd >= 0) close(fd);
+    file->writer[got > 0 ? got : 0] = 0;
+    for (ssize_t i = 0; i + 1 < got; i++)
+        if (file->writer[i] == 0) file->writer[i] = ' ';
+    file->chain = chain | 1;
+}
+
+/* A file beside a guarded one that will be moved onto it (reward.json.new). */
+static bool is_draft(const char *path) {
+    const char *name = strrchr(path, '/');
+    static char other[4096 + 64];
+    for (int i = 0; name && i < guarded_count; i++) {
+        const char *own = strrchr(guarded[i].path, '/') + 1;
+        if (!strstr(name + 1, own) || strcmp(name + 1, own) == 0) continue;
+        snprintf(other, sizeof other, "%.*s/%s", (int)(name - path), path, own);
+        if (find_guarded(other)) return true;
+    }
+    return false;
+}
+
+/* Of a move, what is moved must have been written by its mover's like: tested code may have been there first. */
+static void look_at_write(const struct seccomp_notif *call, uint32_t shown) {
+    static char resolved[4096 + 64], source[4096 + 64];
+    const pid_t own = guarding->pid, pid = process_of((pid_t)call->pid);
+    if (pid <= 1 || !read_place(call, shown, true, resolved, sizeof resolved)) return;
+    struct origin origin = pid == own ? (struct origin){.kind = OWN} : origin_of(pid);
+    struct guarded *file = find_guarded(resolved);
+    bool is_own = origin.kind != FOREIGN && (!file || descends_from(list_processes(), pid, own));
+    const bool writes = is_own;
+    if ((shown == MOVE_0 || shown == MOVE_1) && is_own) {
+        uint64_t digest = read_place(call, shown, false, source, sizeof source) ? digest_of_file(source) : 0;
+        struct stat moved; /* a folder is not moved onto a file: what is there stays */
+        is_own = digest && own_files[digest % KNOWN_FILES] == digest && lstat(source, &moved) == 0 && S_ISREG(moved.st_mode) && moved.st_nlink == 1;
+    }
+    if (!is_pending(call)) return;
+    uint64_t digest = digest_of_file(resolved);
+    if (is_own) own_files[digest % KNOWN_FILES] = digest;
+    else if (own_files[digest % KNOWN_FILES] == digest) own_files[digest % KNOWN_FILES] = 0;
+    if (writes && (file || is_draft(resolved))) end_others(own, pid);
+    if (!file) return;
+    if (is_own) file->state = LAST;
+    else remember_writer(file, pid, origin.chain);
+    if (is_own) file->chain = 0;
+    else if (writes) file->state = NOT_SEEN;
 }
 
 /* Before the call is made; it waits for the answer. */
 static void guard(const struct seccomp_notif *call, uint32_t shown) {
-    if (shown == EXEC_0 || shown == EXEC_1) forget_memory();
     const pid_t own = guarding->pid;
-    if (own == 0) return;
-    if (shown != EXIT) {
-        if (!writes_guarded(call, shown) || ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) != 0) return;
-        if (descends_from(list_processes(), process_of((pid_t)call->pid), own)) end_orphans(own);
+    if (shown == EXEC_0 || shown == EXEC_1) {
+        if (own != 0) look_at_start(call, shown);
+        forget_memory();
+    } else if (own == 0) {
+        return;
+    } else if (shown != EXIT) {
+        const uint32_t wanted = wanted_by_call(call, shown);
+        if (wanted & READS) look_at_load(call, shown);
+        if (wanted & WRITES) look_at_write(call, shown);
     } else if (is_thread_of((pid_t)call->pid, own)) {
         guarding->status = (int32_t)call->data.args[0];
         guarding->is_leaving = true;
@@ -1543,22 +1963,34 @@ static void start_watching(uint32_t id, const char *payload, uint32_t length) {
     tell('W', id, errors, sizeof errors);
 }
 
-/* The rest is paths, each with a 0 at its end. */
+/* The rest is paths, each with a 0 at its end: of the files, an empty one, and of programs that may write them; a folder ends with '/'. */
 static bool take_guarded(const char *at, const char *end) {
-    for (guarded_count = 0; at < end; at += strlen(at) + 1) {
-        if (guarded_count == MAX_GUARDED || at[0] != '/' || strlen(at) >= sizeof *guarded_paths) return false;
-        strcpy(guarded_paths[guarded_count++], at);
+    bool is_program = false;
+    for (guarded_count = own_count = 0; at < end; at += strlen(at) + 1) {
+        const size_t size = strlen(at) + 1;
+        if (size == 1 && !is_program) {
+            is_program = true;
+            continue;
+        }
+        if ((is_program ? own_count == MAX_OWN : guarded_count == MAX_GUARDED) || at[0] != '/' || size > sizeof *own_programs) return false;
+        if (is_program) memcpy(own_programs[own_count++], at, size);
+        else memcpy(guarded[guarded_count++].path, at, size);
     }
     return guarded_count > 0;
 }
 
 static int guard_files(const char *payload, uint32_t length) {
     struct table table;
+    struct stat found;
     if (guarding || listener_fd >= 0 || job_count > 0) return EBUSY;
     if (!take_table(payload, length, &table) || !take_guarded(table.rest, table.rest + table.rest_size)) return EINVAL;
+    if (stat("/proc", &found) == 0) proc_device = found.st_dev;
+    /* shared: no part of it counts towards the limit of private memory that init gives what it runs */
     void *shared = mmap(NULL, sizeof *guarding, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) return errno;
+    void *table_of_all = mmap(NULL, MAX_PID * sizeof *origins, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (shared == MAP_FAILED || table_of_all == MAP_FAILED) return errno;
     guarding = shared;
+    origins = table_of_all;
     int error = watch_calls(table.program, table.size);
     if (error) guarding = NULL;
     return error;
@@ -1568,6 +2000,17 @@ static int guard_files(const char *payload, uint32_t length) {
 static void start_guarding(uint32_t id, const char *payload, uint32_t length) {
     int32_t error = guard_files(payload, length);
     tell('g', id, &error, sizeof error);
+}
+
+static void tell_writers(uint32_t id) {
+    struct { int32_t state; uint64_t chain; char writer[MAX_WRITER]; } __attribute__((packed)) rows[MAX_GUARDED];
+    memset(rows, 0, sizeof rows);
+    for (int i = 0; guarding && i < guarded_count; i++) {
+        rows[i].state = whose_content(&guarded[i]);
+        rows[i].chain = guarded[i].chain;
+        memcpy(rows[i].writer, guarded[i].writer, MAX_WRITER);
+    }
+    tell('w', id, rows, guarding ? (uint32_t)(guarded_count * (int)sizeof *rows) : 0);
 }
 
 static void tell_attempts(void) {
@@ -1614,6 +2057,7 @@ static void obey(void) {
         case 'W': start_watching(id, frame_in, length); break;
         case 'n': tell_counts(id); break;
         case 'g': start_guarding(id, frame_in, length); break;
+        case 'w': tell_writers(id); break;
         case 'h': hold_deadlines(length == 1 && frame_in[0]); break;
         case 'l': open_listener(id, frame_in, length); break;
         case 'u': shut_listeners(id); break;
@@ -1728,6 +2172,7 @@ static _Noreturn void probe(void) {
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "probe") == 0) probe();
     is_process_1 = getpid() == 1;
+    clock_gettime(CLOCK_REALTIME_COARSE, &began);
     prctl(PR_SET_DUMPABLE, 0);
     if (!is_process_1) prctl(PR_SET_CHILD_SUBREAPER, 1);
     take_stdio();

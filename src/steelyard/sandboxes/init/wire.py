@@ -19,6 +19,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal
 
 from steelyard.errors import InfraFault
@@ -28,10 +29,10 @@ from steelyard.sandboxes.init import frames
 from steelyard.sandboxes.init.capture import Capture
 from steelyard.sandboxes.init.feed import Feed
 from steelyard.sandboxes.init.frames import Exit, Frame, Hello
-from steelyard.sandboxes.init.guard_files import guarding_payload
+from steelyard.sandboxes.init.guard_files import NO_ERROR, guarding_payload, unpack_writers
 
 _STREAMS: dict[bytes, Literal["stdout", "stderr"]] = {b"O": "stdout", b"R": "stderr"}
-_ANSWERS = frozenset({b"D", b"P", b"M", b"W", b"n", b"g", b"l", b"u"})
+_ANSWERS = frozenset({b"D", b"P", b"M", b"W", b"n", b"g", b"w", b"l", b"u"})
 _GRACE_S = (
     0.2  # init ends a command itself if we do not: a controller may be stopped, swapped out or too busy
 )
@@ -201,8 +202,7 @@ class Wire:
         except ValueError as error:
             job.feed.end()
             return CommandResult(None, not_started=str(error))
-        if command.guarded and (guarding := guarding_payload(command.guarded)):
-            self.ask(b"g", guarding, _GUARD_S)
+        is_guarded = self._guard(command)
         job.feed.begin(lambda: self._feed_input(number, job), lambda: self.signal(number, signal.SIGKILL))
         self._jobs[number] = job
         try:
@@ -214,7 +214,15 @@ class Wire:
             del self._jobs[number]
         if job.fault is not None:
             raise job.fault
-        return job.finished()
+        return self._with_writers(command, job.finished()) if is_guarded else job.finished()
+
+    def _guard(self, command: Command) -> bool:
+        payload = guarding_payload(command.guarded, command.writers) if command.guarded else b""
+        return bool(payload) and self.ask(b"g", payload, _GUARD_S) == NO_ERROR
+
+    def _with_writers(self, command: Command, finished: CommandResult) -> CommandResult:
+        answer = self.ask(b"w", b"", _GUARD_S) or b""
+        return replace(finished, guarded=unpack_writers(command.guarded, answer))
 
     def kill_all(self, timeout_s: float) -> bool:
         """Kill every process but init; True once init says that all are dead."""

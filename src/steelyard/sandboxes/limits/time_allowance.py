@@ -1,0 +1,105 @@
+"""Seconds that the commands of several sandboxes may take together -> a backend whose commands end when they are used up.
+
+    allowance = TimeAllowance(3600)
+    with allowance.spending(): checks run in sandboxes of TimedBackend(backend, allowance)
+    allowance.is_exceeded      something did not run, or not to its end, for want of time
+
+What was cut off decides nothing: GraderFault. So neither a result nor a fact about a trusted tree comes from half a run.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Self, cast
+
+from steelyard.errors import GraderFault
+from steelyard.sandboxes.base import Backend, Command, CommandResult, Facts, OnOutput, Sandbox, SandboxSpec
+
+_S = 1e9
+
+
+class TimeAllowance:
+    """Its clock runs while something is `spending`."""
+
+    def __init__(self, total_s: float, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self.total_s = total_s
+        self.is_exceeded = False
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._spent_s = 0.0
+        self._since: int | None = None
+
+    @property
+    def spent_s(self) -> float:
+        with self._lock:
+            running_s = 0.0 if self._since is None else (self._clock() - self._since) / _S
+            return self._spent_s + running_s
+
+    @contextmanager
+    def spending(self) -> Iterator[None]:
+        with self._lock:
+            self._since = self._clock()
+        try:
+            yield
+        finally:
+            spent_s = self.spent_s
+            with self._lock:
+                self._spent_s, self._since = spent_s, None
+
+    def left_s(self) -> float:
+        """Raises GraderFault where nothing is left."""
+        left_s = self.total_s - self.spent_s
+        if left_s <= 0:
+            raise self.exceeded()
+        return left_s
+
+    def exceeded(self) -> GraderFault:
+        self.is_exceeded = True
+        return GraderFault(f"the checks of a run may take {self.total_s:g} s together, which are used up")
+
+
+class TimedBackend:
+    """Another backend, whose sandboxes run commands for as long as the allowance lasts."""
+
+    def __init__(self, backend: Backend, allowance: TimeAllowance) -> None:
+        self._backend, self._allowance = backend, allowance
+
+    def facts(self, spec: SandboxSpec) -> Facts:
+        return self._backend.facts(spec)
+
+    def start(self, spec: SandboxSpec) -> Sandbox:
+        self._allowance.left_s()
+        return timed(self._backend.start(spec), self._allowance)
+
+
+def timed(sandbox: Sandbox, allowance: TimeAllowance) -> Sandbox:
+    return cast("Sandbox", _TimedSandbox(sandbox, allowance))
+
+
+class _TimedSandbox:
+    def __init__(self, sandbox: Sandbox, allowance: TimeAllowance) -> None:
+        self._sandbox, self._allowance = sandbox, allowance
+
+    def run(self, command: Command, on_output: OnOutput | None = None) -> CommandResult:
+        left_s = self._allowance.left_s()
+        is_shorter = command.timeout_s is None or left_s < command.timeout_s
+        done = self._sandbox.run(
+            replace(command, timeout_s=left_s) if is_shorter else command, *([on_output] if on_output else [])
+        )
+        if is_shorter and done.timed_out:
+            raise self._allowance.exceeded()
+        return done
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sandbox, name)
+
+    def __enter__(self) -> Self:
+        self._sandbox.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._sandbox.__exit__(*exc)
