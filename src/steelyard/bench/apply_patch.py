@@ -70,7 +70,7 @@ def _apply(environment: Environment, patch: bytes, blobs: Blobs) -> Applied:
         log = finished.stderr.text.strip()
         if finished.not_started or finished.lost:
             raise InfraFault(f"git apply did not run: {finished.not_started or 'its sandbox died'}")
-        refused = "" if finished.exit_code == 0 else (log.splitlines() or ["git apply did not finish"])[0]
+        refused = "" if finished.exit_code == 0 else _reason(log)
         # Git applies all or nothing, but a tree that a failed apply touched is not worth trusting.
         change = (
             Change(root)
@@ -83,6 +83,12 @@ def _apply(environment: Environment, patch: bytes, blobs: Blobs) -> Applied:
             )
         )
     return Applied(change, refused, "git apply", finished.exit_code, log, start, time.monotonic_ns())
+
+
+def _reason(log: str) -> str:
+    """The first line that git prints. Its advice on an input without a diff names an option that `grade` does not have."""
+    first = (log.splitlines() or ["git apply did not finish"])[0]
+    return "it has no hunk: it is not a diff" if "No valid patches in input" in first else first
 
 
 def _with_git(environment: Environment) -> Sandbox:

@@ -8,8 +8,10 @@ from fnmatch import fnmatchcase
 from steelyard.bench.execution_spec import SuiteSpec, bench_specs
 from steelyard.bench.transfer import link_targets
 from steelyard.bench.transfer.around_change import oracle_data, surroundings
+from steelyard.bench.transfer.check_scripts import CheckScripts
 from steelyard.bench.transfer.hidden_files import hidden_files, patched_files
 from steelyard.bench.transfer.merged_settings import with_contents
+from steelyard.bench.transfer.names.system_headers import is_system_header
 from steelyard.bench.transfer.names.verifier_names import IN_THE_WAY, copy_targets
 from steelyard.bench.transfer.oracle import data as oracle_material
 from steelyard.bench.transfer.steering import Steering, Steers, may_steer
@@ -56,7 +58,8 @@ def rebuild(environment: Environment, change: Change, blobs: Blobs) -> Rebuilt:
         surroundings(environment),
     )
     data = oracle_data(environment)
-    kept = _kept(environment, change, listed, steering, data)
+    scripts = CheckScripts(environment.contract, data)
+    kept = _kept(environment, change, listed, steering, (data, scripts))
     showing = _showing_hidden(environment, change, every_hidden) | _in_the_way(environment, change)
     showing |= _in_place_of_tests(environment, change, data)
     merged: dict[str, bytes] = {}
@@ -68,9 +71,11 @@ def rebuild(environment: Environment, change: Change, blobs: Blobs) -> Rebuilt:
             finding = data.left_behind(entry)
             if finding is not None:
                 of_tests.append(entry)
+            else:
+                finding = scripts.left_behind(entry)
         if finding is None:
             carried.append(entry)
-            finding = _carried_with_a_word(entry, listed, hidden, data)
+            finding = _carried_with_a_word(entry, listed, hidden, (scripts, data))
         if finding is not None:
             findings.append(finding)
         if steered is not None and steered.instead is not None and finding == _steering_finding(steered):
@@ -185,7 +190,7 @@ def _kept(
     change: Change,
     listed: tuple[str, ...],
     steering: Steering,
-    data: oracle_material.OracleData,
+    oracle: tuple[oracle_material.OracleData | CheckScripts, ...],
 ) -> tuple[str, ...]:
     """What the bench keeps, whatever becomes of the folders around it; asked for only when a folder went."""
     if not any(entry.old is not None and entry.old.kind == "dir" for entry in change.entries):
@@ -194,14 +199,17 @@ def _kept(
     steer = (
         path
         for path, entry in environment.baseline.items()
-        if steering.keeps(path, entry, tree) or data.keeps(path)
+        if steering.keeps(path, entry, tree) or any(one.keeps(path) for one in oracle)
     )
     own = (path for path in steer if not any(fnmatchcase(path, pattern) for pattern in listed))
     return (*(environment.setup.roots if environment.setup else ()), *own)
 
 
 def _carried_with_a_word(
-    entry: ChangeEntry, listed: tuple[str, ...], hidden: tuple[str, ...], data: oracle_material.OracleData
+    entry: ChangeEntry,
+    listed: tuple[str, ...],
+    hidden: tuple[str, ...],
+    oracle: tuple[CheckScripts | oracle_material.OracleData, ...],
 ) -> Finding | None:
     if any(is_within(path, place) for path in entry.paths for place in hidden):
         return Finding(
@@ -217,7 +225,12 @@ def _carried_with_a_word(
             shown(entry.path),
             "can steer the build or the tests; kept on the bench",
         )
-    return None if _is_listed(entry, listed) else data.word(entry)
+    if _is_listed(entry, listed):
+        return None
+    if entry.old is None and is_system_header(entry.path):
+        why = "has the name of a header of the system; an include path may find it first"
+        return Finding("may_replace_header", "warning", shown(entry.path), why)
+    return next((finding for one in oracle if (finding := one.word(entry)) is not None), None)
 
 
 def _is_listed(entry: ChangeEntry, listed: tuple[str, ...]) -> bool:

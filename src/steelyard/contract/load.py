@@ -126,11 +126,14 @@ def _found(path: Path) -> Iterator[Path]:
     else:
         below = sorted(file.parent for file in path.glob(f"*/{FILE}"))
         if not below:
-            message = (
-                "has no contract.yaml, and neither has a folder in it" if path.is_dir() else "does not exist"
-            )
-            raise OperatorFault(f"{path} {message}")
+            raise OperatorFault(f"{path} {_why_no_contract(path)}")
         yield from below
+
+
+def _why_no_contract(path: Path) -> str:
+    if path.is_dir():
+        return "has no contract.yaml, and neither has a folder in it"
+    return "is neither a file nor a folder" if path.exists() else "does not exist"
 
 
 def _spec(source: Source, problems: list[Problem]) -> ContractSpec | None:

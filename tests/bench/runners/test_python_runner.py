@@ -427,6 +427,25 @@ def test_a_suite_can_be_limited_to_some_tests(python_bench: PythonBench, command
     assert ([one.id for one in reported.results], is_a_pass(reported)) == ([only], True)
 
 
+def test_a_row_whose_id_is_changed_belongs_to_a_limited_suite(python_bench: PythonBench) -> None:
+    text = "import pytest\n@pytest.mark.parametrize('a, b', [(1, 3)])\ndef test_x(a, b): pass\ndef test_y(): pass\n"
+    reported = python_bench({"test_x.py": text}, only=("test_x.py::test_x[1-2]",)).reported
+    assert [one.id for one in reported.results] == ["test_x.py::test_x[1-3]"]
+
+
+def test_a_limited_suite_does_not_tell_its_tests_the_ids_of_rows(python_bench: PythonBench) -> None:
+    """The id of a row has its expected value. Work that finds it in the process knows whether the row is changed."""
+    text = (
+        "import gc, pytest\n@pytest.mark.parametrize('a, b', [(1, 33)])\ndef test_x(a, b):\n    gc.unfreeze()\n"
+        "    told = [str(one['among']) for one in gc.get_objects() if type(one) is dict and 'among' in one]\n"
+        "    assert [one for one in told if '22' in one] == [] != told\n"
+    )
+    reported = python_bench({"test_x.py": text}, only=("test_x.py::test_x[1-22]",)).reported
+    assert [(one.id, one.outcome, one.detail) for one in reported.results] == [
+        ("test_x.py::test_x[1-33]", "passed", "")
+    ]
+
+
 def test_no_test_is_no_pass(python_bench: PythonBench) -> None:
     reported = python_bench({"test_x.py": ""}).reported
     assert not is_a_pass(reported)
@@ -515,3 +534,29 @@ def test_of_a_large_file_fewer_failures_show_their_code(python_bench: PythonBenc
     assert "wanted = 0\n" in shown
     assert "wanted = 1\n" not in shown
     assert "assert 1 == 'nothing'" in shown
+
+
+def test_the_traceback_of_a_failure_in_one_line_begins_at_the_test(python_bench: PythonBench) -> None:
+    hook = (
+        "import sys\n\ndef pytest_exception_interact(call):\n"
+        "    print([one.name for one in call.excinfo.traceback], file=sys.__stderr__)\n"
+    )
+    helper = "def check(number):\n    assert number == 'nothing'\n"
+    tests = "\n".join(f"def test_{number}():\n    check({number})\n" for number in range(12))
+    files = {"conftest.py": hook, "helper.py": helper, "test_x.py": f"from helper import check\n\n{tests}"}
+    ran = python_bench(files)
+    assert [one.outcome for one in ran.reported.results] == ["failed"] * 12
+    shown = ran.finished.stderr.text
+    assert "['test_11', 'check']" in shown
+    assert "['test_0', 'check']" not in shown  # shown with its code: pytest's own traceback
+
+
+def test_tests_find_the_garbage_collector_as_it_was_or_as_their_file_set_it(
+    python_bench: PythonBench,
+) -> None:
+    usual = (
+        "import gc\n\ndef test_a():\n    assert gc.get_threshold()[0] < 10000\n    assert gc.isenabled()\n"
+    )
+    own = "import gc\n\ngc.set_threshold(123)\n\ndef test_a():\n    assert gc.get_threshold()[0] == 123\n"
+    assert is_a_pass(python_bench({"test_x.py": usual}).reported)
+    assert is_a_pass(python_bench({"test_x.py": own}).reported)

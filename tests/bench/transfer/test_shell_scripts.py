@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.bench.transfer.shell_scripts import read_only_scripts
+from steelyard.bench.transfer.shell_scripts import read_only_scripts, started_scripts
 from steelyard.filesystem.tree import Entry
 from steelyard.sandboxes.base import FileOverlay
 
@@ -48,6 +48,29 @@ def test_shell_scripts_that_the_command_does_not_change_are_read_only(
     hidden = [FileOverlay(name, "file", source=tmp_path / name) for name in HIDDEN]
     baseline = {name: Entry("file", "644") for name in SNAPSHOT}
     assert set(read_only_scripts(command, hidden, baseline, tmp_path)) == protected
+
+
+@pytest.mark.parametrize(
+    ("command", "started"),
+    [
+        ("sh tests/run.sh", {"tests/run.sh"}),
+        ("bash -eu ./tests/run.sh src/tool.sh", {"tests/run.sh"}),
+        ("cd tests && ./run.sh", {"tests/run.sh"}),
+        ("A=1 timeout -k 5 /workspace/tests/run.sh", {"tests/run.sh"}),
+        ("python3 tests/check.py --fast; . src/tool.sh", {"tests/check.py", "src/tool.sh"}),
+        ("if ! bash -lc 'sh tests/run.sh'; then exit 1; fi", {"tests/run.sh"}),
+        ("diff src/tool.sh tests/run.sh", set()),
+    ],
+)
+def test_a_command_starts_programs_and_what_it_gives_to_interpreters(command: str, started: set[str]) -> None:
+    baseline = {name: Entry("file", "644") for name in ("tests/run.sh", "tests/check.py", "src/tool.sh")}
+    assert started_scripts(command, baseline) == started
+
+
+def test_a_script_starts_what_lies_beside_it() -> None:
+    baseline = {name: Entry("file", "644") for name in ("tests/lib.sh", "tests/more.sh")}
+    text = '. "$(dirname "$0")/lib.sh"\n"$HERE/more.sh" && echo done\n'
+    assert started_scripts(text, baseline, "tests") == {"tests/lib.sh", "tests/more.sh"}
 
 
 @given(st.text(st.sampled_from(" \n;&|()<>'\"\\`$#*./-+a") | st.characters()))

@@ -288,8 +288,14 @@ def test_every_body_is_certain_to_fail_when_it_is_changed() -> None:
 
 
 def test_a_failing_call_is_added_only_where_nothing_can_be_changed() -> None:
-    assert twin(WHOLE).marked == MARKED
+    edits = twin(WHOLE).edits
+    assert {unit for unit, some in edits.items() if any(".Fail()" in one.text for one in some)} == MARKED
     assert twin(WHOLE).text(["FuzzAdd"]).count(b"{ f.Fail();") == 1
+
+
+def test_a_failing_call_the_opposite_of_an_equality_and_a_value_in_the_name_are_marked() -> None:
+    opposites = {"TestCounting", "TestNames", "TestTableOfTwoPlaces", "TestWrittenList"}
+    assert twin(WHOLE).marked == MARKED | opposites | {"TestZero"}
 
 
 def test_expected_values_are_changed_and_not_inputs() -> None:

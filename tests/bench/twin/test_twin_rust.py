@@ -142,7 +142,16 @@ def test_every_body_is_certain_to_fail_when_it_is_changed() -> None:
 
 
 def test_a_failing_assertion_is_added_only_where_nothing_can_be_changed() -> None:
-    assert twin(WHOLE).marked == MARKED
+    edits = twin(WHOLE).edits
+    added = ("assert!(false)", "if true { return; }")
+    assert {
+        unit for unit, some in edits.items() if any(one.text.strip(" ;") in added for one in some)
+    } == MARKED
+
+
+def test_a_failing_assertion_an_opposite_and_a_value_in_the_name_are_marked() -> None:
+    opposites = {"counting", "either", "names", "order", "predicate"}
+    assert twin(WHOLE).marked == MARKED | opposites | {"zero"}
 
 
 @given(secret=st.binary(min_size=8, max_size=8), chosen=st.sets(st.sampled_from(sorted(CERTAIN))))

@@ -1,4 +1,4 @@
-"""A folder becomes a tree: nothing followed, nothing odd, always read afresh."""
+"""A folder becomes a tree: nothing followed, nothing odd, and read again whenever a file of it changed."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from steelyard.contract.snapshot.tree_source import tree_items
 from steelyard.errors import ContractFault
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.contents import check_contents
+from steelyard.filesystem.contents import stamp as folder_stamp
+from steelyard.filesystem.owner import boot_tag
 from steelyard.filesystem.tree import Entry, content_root
 
 
@@ -55,6 +57,31 @@ def test_a_folder_is_taken_as_it_is(files: Path, store: Cache) -> None:
     assert (snapshot.tree / "empty/deep").is_dir()
     assert snapshot.commit is None
     assert check_contents(snapshot.folder).wrong is None
+
+
+def test_a_folder_is_read_again_if_a_file_changed_that_has_its_size_and_time_as_before(
+    files: Path, store: Cache
+) -> None:
+    before = take(files, store)
+    while not list((store.root / "locks").glob("trees.*")):  # its files are too new to be remembered
+        assert take(files, store).root == before.root
+    times = (files / "a").stat()
+    (files / "a").write_text("9\n")
+    os.utime(files / "a", ns=(times.st_atime_ns, times.st_mtime_ns))
+    after = take(files, store)
+    assert after.root != before.root
+    assert (after.tree / "a").read_text() == "9\n"
+
+
+def test_a_folder_in_which_nothing_changed_is_not_read_again(files: Path, store: Cache) -> None:
+    first = take(files, store)
+    while not (notes := list((store.root / "locks").glob("trees.*"))):
+        assert take(files, store).root == first.root
+    (files / "a").write_text("9\n")
+    other = take(files, store)
+    assert other.root != first.root
+    notes[0].write_text(f"{boot_tag()} {folder_stamp(files)}\n{first.root}\n")
+    assert take(files, store).root == first.root
 
 
 def test_looking_at_a_folder_tells_what_a_snapshot_of_it_would(files: Path, store: Cache) -> None:

@@ -1,4 +1,4 @@
-"""The command of a check and its files -> the shell scripts that nothing may change while the check runs.
+"""The command of a check and its files -> the scripts that it starts, and those that nothing may change while it runs.
 
 A shell reads a script piece by piece. A program that the script starts could add lines to what the shell has not read yet,
 for instance `exit 0`. So these scripts are read-only files on the bench:
@@ -24,6 +24,11 @@ from steelyard.sandboxes.base import WORKSPACE, FileOverlay
 
 _ENDINGS = (".sh", ".bash", ".dash", ".ksh", ".zsh")
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "ash", ".", "source"})
+# What stands before the program that a command starts.
+_STARTERS = _SHELLS.union(
+    ("python", "python3", "node", "perl", "ruby", "php", "exec", "env", "time", "timeout", "command"),
+    ("if", "then", "elif", "else", "while", "until", "do", "!", "{"),
+)
 _FIRST_LINE = deferred_pattern(rb"#!\s*\S*?(?:/env\s+(?:-\S+\s+)*)?(?:\S*/)?(?:ba|da|k|z|a)?sh\b")
 _CHANGES = frozenset(
     [
@@ -51,21 +56,52 @@ def read_only_scripts(
     command: str, hidden: Iterable[FileOverlay], baseline: Mapping[str, Entry], tree: Path
 ) -> tuple[str, ...]:
     """`tree` is the snapshot that `baseline` lists."""
-    parts = [part.split() for part in _SEPARATORS.split(command.translate(_QUOTES))]
+    parts = _commands(command)
     run_by_shell, named = _named_paths(parts)
     found = {
         one.path
         for one in hidden
         if one.kind == "file" and one.source is not None
-        if one.path in run_by_shell or _is_script(one.path, one.source)
+        if one.path in run_by_shell or is_shell_script(one.path, one.source)
     }
     found |= {
         path
         for path in named
         if path in baseline and baseline[path].kind == "file"
-        if path in run_by_shell or _is_script(path, tree / path)
+        if path in run_by_shell or is_shell_script(path, tree / path)
     }
     return tuple(sorted(path for path in found if not _is_changed(path, parts)))
+
+
+def started_scripts(text: str, baseline: Mapping[str, Entry], folder: str | None = None) -> set[str]:
+    """Files of the snapshot that a command, or the text of a script in `folder`, runs or gives to an interpreter."""
+    found: set[str] = set()
+    place = ""
+    for words in _commands(text):
+        if words[0] == "cd" and len(words) > 1:
+            place = posixpath.join(place, words[1])
+        started = next((word for word in words if not _is_passed_over(word)), "")
+        found |= {_in_workspace(place, started), _in_workspace("", started)}
+        if folder is not None:  # `. "$(dirname "$0")/lib.sh"` is beside the script
+            found |= {_in_workspace(folder, started), _in_workspace(folder, posixpath.basename(started))}
+    return {path for path in found if path in baseline and baseline[path].kind == "file"}
+
+
+def _is_passed_over(word: str) -> bool:
+    return (
+        word.startswith("-")
+        or "=" in word
+        or posixpath.basename(word) in _STARTERS
+        or word.rstrip("smh").isdigit()  # of `timeout 60s`
+    )
+
+
+def _commands(text: str) -> list[list[str]]:
+    return [words for part in _SEPARATORS.split(text.translate(_QUOTES)) if (words := part.split())]
+
+
+def _in_workspace(folder: str, word: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, word)).removeprefix(f"{WORKSPACE}/")
 
 
 def _named_paths(parts: Iterable[list[str]]) -> tuple[set[str], set[str]]:
@@ -76,7 +112,7 @@ def _named_paths(parts: Iterable[list[str]]) -> tuple[set[str], set[str]]:
             folder = posixpath.join(folder, words[1])
         follows_shell = False
         for word in words:
-            path = posixpath.normpath(posixpath.join(folder, word)).removeprefix(f"{WORKSPACE}/")
+            path = _in_workspace(folder, word)
             named.add(path)
             if follows_shell and not word.startswith("-"):
                 run_by_shell.add(path)
@@ -84,7 +120,7 @@ def _named_paths(parts: Iterable[list[str]]) -> tuple[set[str], set[str]]:
     return run_by_shell, named
 
 
-def _is_script(path: str, source: Path) -> bool:
+def is_shell_script(path: str, source: Path) -> bool:
     if path.endswith(_ENDINGS):
         return True
     try:

@@ -28,6 +28,9 @@ class Edit(NamedTuple):
     end: int
     text: str
 
+    def moved(self, by: int) -> Edit:
+        return Edit(self.start + by, self.end + by, self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Twin:
@@ -47,10 +50,10 @@ class Twin:
     With `subtests` a key is a path, as in Go: `TestAdd/by_2` is a subtest of `TestAdd`, and belongs to its unit. The key
     `TestAdd/` stands for all direct subtests that have no key of their own.
 
-    `marked` are the units that got a failing call, because no expectation in them can be changed. Tested code that reads
-    the file recognises such a test without knowing the right answer.
+    `marked` are the units whose change is recognised by code that reads the file, without knowing the right answer: they got a
+    failing call, or the opposite of an equality, because no expectation in them can be changed; or their name has the value.
 
-    `along` has the edits that go with an edit: the same value in the message of its assertion.
+    `along` has the edits that go with an edit: the same value in the message of its assertion, in comments, in ids.
     """
 
     original: bytes

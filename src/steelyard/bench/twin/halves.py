@@ -74,7 +74,7 @@ class Twins:
         return result.file, key if twin is None else twin.unit(key)
 
     def is_marked(self, unit: tuple[str, str]) -> bool:
-        """Whether a failing call was added to this unit, in place of another expectation."""
+        """Whether code that reads this unit recognises where it is changed."""
         file, name = unit
         return file in self.files and name in self.files[file].marked
 

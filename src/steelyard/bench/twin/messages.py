@@ -1,31 +1,47 @@
-"""An edit of an expected value -> the edits of the same value in the message of its assertion.
+"""An edit of an expected value -> the edits of the same value in what is said beside it: the message of its assertion, comments.
 
     if got != 5 { t.Fatalf("Sum(2, 3) = %d, want 5", got) }     5 -> 6 in both places
     assert_eq!(sum(2, 3), 5, "2 and 3 are 5");
+    assert total(2, 3) == 5, "should be five"  # 2 + 3 = 5      5 -> 6, and five -> six
 
-A message that still says the old value would tell code which reads its tests that this one is changed. A message is printed when
-the test has failed, so no result depends on it. Only the last place that has the value is edited, outside of parentheses: before it, and
-in parentheses, stands what was called.
+A text that still says the old value would tell code which reads its tests that this one is changed. A message is printed when
+the test has failed, and a comment is never read, so no result depends on them. Places in parentheses stay: there stands what was
+called. If what is compared has the same value elsewhere too, only the last place is edited: before it stands what was given.
 """
 
 from __future__ import annotations
 
+import bisect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from steelyard.bench.twin.base import Edit, overlap
+from steelyard.bench.twin.base import Edit
 
 _QUOTES = "\"'`"
 _UNFIT = frozenset("\"'`\\\n%{}")
+_COMMENT = (b"#", b"//", b"/*")
+_BRACKETS = {"[": "]", "(": ")", "{": "}"}
+_NUMERALS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"),
+    *("twelve", "thirteen", "fourteen", "fifteen"),
+)
+_TOKEN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_SHORT = 3
+
+Span = tuple[int, int]
 
 
 class Message(NamedTuple):
-    """Where an assertion compares, and the texts that it prints if it fails: from byte to byte."""
+    """Where a value is expected, and the texts that speak of it: from byte to byte.
+
+    `values` are expressions that the edited value may be a part of: a list, a pair.
+    """
 
     start: int
     end: int
-    texts: tuple[tuple[int, int], ...]
+    texts: tuple[Span, ...]
+    values: tuple[Span, ...] = ()
 
 
 def along(
@@ -33,22 +49,111 @@ def along(
 ) -> Mapping[Edit, tuple[Edit, ...]]:
     """For each of the edits those that go with it."""
     found: dict[Edit, tuple[Edit, ...]] = {}
+    taken = sorted(edits)
     for edit in edits:
         beside = [one for one in messages if one.start <= edit.start and edit.end <= one.end]
-        more = tuple(new for one in beside for text in one.texts for new in _in_text(source, edit, text))
-        if more and not overlap((*edits, *more)):
-            found[edit] = more
+        more: list[Edit] = []
+        for new in (new for one in beside for text in one.texts for new in _in_text(source, edit, one, text)):
+            if _is_free(taken, new):
+                bisect.insort(taken, new)
+                more.append(new)
+        if more:
+            found[edit] = tuple(more)
     return found
 
 
-def _in_text(source: bytes, edit: Edit, text: tuple[int, int]) -> Iterator[Edit]:
-    old = source[edit.start : edit.end].decode(errors="replace").strip(_QUOTES)
-    new = edit.text.strip(_QUOTES)
-    if not old or not new or _UNFIT & {*old, *new}:
-        return
+def marked_units(
+    source: bytes, edits: Mapping[str, Sequence[Edit]], shown: Collection[str]
+) -> frozenset[str]:
+    """The units of which code that reads them knows, without the right answer, that they are changed.
+
+    `shown` are those whose change is seen in itself. Others are told by their names.
+    """
+    return frozenset(shown) | {unit for unit, some in edits.items() if is_told(source, unit, some)}
+
+
+def is_told(source: bytes, unit: str, edits: Sequence[Edit]) -> bool:
+    """Whether the name of a test, without those of its suites, has the value that is changed."""
+    name = re.split(r"::| > ", unit)[-1]
+    return len(edits) == 1 and is_told_by(
+        name, source[edits[0].start : edits[0].end].decode(errors="replace"), edits[0].text
+    )
+
+
+def is_told_by(name: str, old: str, new: str) -> bool:
+    """Whether the name of a test has the old value in it, and not the new one: `test_total_is_3`, `gives three`."""
+    words = _tokens(name)
+    return any(
+        _has(words, before) and not _has(words, after)
+        for before, after in ((_tokens(one), _tokens(two)) for one, two in _wordings(old, new))
+        if any(len(token) >= _SHORT or token.isdigit() for token in before)
+    )
+
+
+def _tokens(text: str) -> list[str]:
+    return [one.lower() for one in _TOKEN.findall(text)]
+
+
+def _has(words: list[str], part: list[str]) -> bool:
+    return any(words[place : place + len(part)] == part for place in range(len(words) - len(part) + 1))
+
+
+def _is_free(taken: list[Edit], new: Edit) -> bool:
+    place = bisect.bisect(taken, new)
+    before, after = taken[place - 1 : place] if place else [], taken[place : place + 1]
+    return all(one.end <= new.start for one in before) and all(new.end <= one.start for one in after)
+
+
+def _in_text(source: bytes, edit: Edit, message: Message, text: Span) -> Iterator[Edit]:
     start, end = text
     inner = source[start:end]
-    found = re.finditer(rb"(?<![\w.%%\\])%s(?!\w|\.\d)" % re.escape(old.encode()), inner)
-    outside = [one for one in found if inner.count(b"(", 0, one.start()) == inner.count(b")", 0, one.start())]
-    for match in outside[-1:]:
-        yield Edit(start + match.start(), start + match.end(), new)
+    is_comment = inner.startswith(_COMMENT)
+    for old, new in _pairs(source, edit, message.values):
+        if "\n" in old + new or (not is_comment and _UNFIT & {*old, *new}):
+            continue
+        found = [
+            one
+            for one in _word(old).finditer(inner)
+            if all(
+                inner.count(left, 0, one.start()) == inner.count(right, 0, one.start())
+                for left, right in _NESTED
+            )
+        ]
+        if found:
+            rest = source[message.start : edit.start] + b" " + source[edit.end : message.end]
+            for one in found[-1:] if _word(old).search(rest) else found:
+                yield Edit(start + one.start(), start + one.end(), new)
+            return
+
+
+_NESTED = ((b"(", b")"), (b"{", b"}"))  # calls, and what an f-string puts in
+
+
+def _word(text: str) -> re.Pattern[bytes]:
+    return re.compile(rb"(?<![\w.%%\\])%s(?!\w|\.\d)" % re.escape(text.encode()))
+
+
+def _pairs(source: bytes, edit: Edit, values: Iterable[Span]) -> Iterator[tuple[str, str]]:
+    """How the value may be spoken of before and after the edit: as a part of the largest expression first."""
+    around = [one for one in values if one[0] <= edit.start and edit.end <= one[1]]
+    for start, end in [*sorted(around, key=lambda one: one[0] - one[1]), (edit.start, edit.end)]:
+        old = source[start:end].decode(errors="replace")
+        before, after = source[start : edit.start], source[edit.end : end]
+        yield from _wordings(
+            old, before.decode(errors="replace") + edit.text + after.decode(errors="replace")
+        )
+
+
+def _wordings(old: str, new: str) -> Iterator[tuple[str, str]]:
+    pairs = [(old, new)]
+    if old[:1] in _BRACKETS and old.endswith(_BRACKETS[old[0]]) and new[:1] == old[0] and len(new) > 2:
+        pairs.append((old[1:-1], new[1:-1]))
+    pairs.append((old.strip(_QUOTES), new.strip(_QUOTES)))
+    pairs += [(one.lower(), two.lower()) for one, two in pairs[-1:]]
+    if all(one.isdigit() and int(one) < len(_NUMERALS) for one in (old, new)):
+        words = _NUMERALS[int(old)], _NUMERALS[int(new)]
+        pairs += [words, (words[0].capitalize(), words[1].capitalize())]
+    seen = dict.fromkeys(pairs)
+    yield from (
+        (one, two) for one, two in seen if one != two and re.search(r"\w", one) and re.search(r"[\w\[{]", two)
+    )

@@ -50,8 +50,9 @@ UNCONTROLLED = (
     "pass before the work; use split"
 )
 MARKED = (
-    "no expected value of the deciding tests can be changed, so they got a failing call, which work that reads them "
-    "recognises; write expected values out, where the test compares them"
+    "the deciding tests can be changed only in ways that work which reads them recognises (a failing call, the opposite of "
+    "an equality, an exception of the project, a value that the name of the test has too); write expected values out, where "
+    "the test compares them"
 )
 NOTHING_CHANGED = "no passed test has an expected value that can be changed"
 MAX_FURTHER = 4  # runs, for the sake of chance
@@ -184,9 +185,7 @@ class _Deciding(NamedTuple):
     some: bool  # whether any passed test decides
     hidden: frozenset[tuple[str, str]]  # (file, unit) of controlled ones in files that no agent can have read
     ids: frozenset[str]  # the ids of those
-    marked: bool = (
-        False  # whether hidden tests that decide got a failing call, and are therefore not among them
-    )
+    marked: bool = False  # whether hidden tests that decide are recognised where they are changed, and therefore not among them
     readable: bool = True  # whether agents can read all that decide
 
 

@@ -19,7 +19,7 @@ the secret: the draw is only among edits of one rank.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
@@ -73,6 +73,7 @@ class Site:
     odds: Odds
     places: tuple[Place, ...]
     reached: bool = True  # whether a test that passes has executed it
+    shows: bool = False  # whether who reads it knows, without the right answer, that it is changed
 
     def rank(self) -> tuple[bool, int]:
         if self.strength > Strength.NEGATION and self.odds >= Odds.LIKELY:
@@ -89,6 +90,7 @@ class Ways(NamedTuple):
     certain: bool
     ways: tuple[tuple[Place, ...], ...]
     is_strong: bool = True  # no opposite, and likely to fail
+    shows: bool = False  # whether who reads the test knows, without the right answer, that it is changed
 
     def draw(self, secret: bytes, key: str) -> list[Change]:
         lot = _Lot(secret, key)
@@ -125,12 +127,18 @@ def ways_of(sites: Iterable[Site], opposites: Callable[[], Iterable[Site]] = tup
     return ways
 
 
+def units_that_show(ways: Mapping[str, Iterable[tuple[str, Ways]]]) -> list[str]:
+    """A unit has one coin, so one of its tests is enough to show it."""
+    return [unit for unit, some in ways.items() if any(one.shows for _, one in some)]
+
+
 def _best_of(sites: Iterable[Site]) -> Ways | None:
     possible = [site for site in sites if site.places and all(site.places)]
     if not possible:
         return None
     best = max(site.rank() for site in possible)
-    chosen = [site for site in possible if site.rank() == best][:MAX_WAYS]
+    equal = [site for site in possible if site.rank() == best]
+    chosen = ([site for site in equal if not site.shows] or equal)[:MAX_WAYS]
     certain = all(site.reached and site.odds is Odds.CERTAIN for site in chosen)
     ways = tuple(tuple(place[:MAX_CHANGES] for place in site.places) for site in chosen)
-    return Ways(certain, ways, is_strong=best >= (True, 1 + Odds.LIKELY))
+    return Ways(certain, ways, is_strong=best >= (True, 1 + Odds.LIKELY), shows=chosen[0].shows)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO
@@ -128,14 +129,15 @@ class _Writing:
                 if self.size > self.caps.bytes:
                     raise refusal(f"more than {self.caps.bytes} bytes")
                 digest.update(chunk)
-                out.write(chunk)
-            if self.tree is not None:
+                if out is not None:
+                    out.write(chunk)
+            if out is not None:
                 os.fchmod(out.fileno(), int(mode, 8))
         return Entry("file", mode, size, digest.hexdigest())
 
-    def _destination(self, path: str) -> BinaryIO:
+    def _destination(self, path: str) -> AbstractContextManager[BinaryIO | None]:
         if self.tree is None:
-            return Path(os.devnull).open("wb")
+            return nullcontext()
         place = Path(self.tree, path)
         place.parent.mkdir(parents=True, exist_ok=True)
         return place.open("xb")

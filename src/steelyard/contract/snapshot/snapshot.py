@@ -17,6 +17,7 @@ not read again.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property, partial
@@ -32,6 +33,7 @@ from steelyard.contract.snapshot.tree_source import WORKED_IN, tree_items
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault
 from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.contents import lock_of, remembered
 from steelyard.filesystem.owner import run_uid
 from steelyard.filesystem.tree import Entry, content_root, path_from_json, path_to_json, shown
 
@@ -176,21 +178,35 @@ def _from_archive(repository: Repository, path: Path, cache: Cache) -> Path:
 
 def _listed(repository: Repository, path: Path) -> tuple[str, dict[str, Entry]]:
     """The content root of a folder, and what is in it."""
+    entries = _entries_of(repository, path)
+    return _as_named(repository, content_root(entries)), entries
+
+
+def _root_of(repository: Repository, path: Path, cache: Cache) -> str:
+    """The content root of a folder; its files are read again once the kernel says that one of them changed."""
+    place = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:40]
+    note = lock_of(cache.path("trees", place))
+    return _as_named(repository, remembered(path, note, lambda: content_root(_entries_of(repository, path))))
+
+
+def _entries_of(repository: Repository, path: Path) -> dict[str, Entry]:
     if not path.is_dir():
         raise refusal(f"{repository.tree} is not a folder", field="repository.tree")
-    entries = materialise(tree_items(path, leave=WORKED_IN), None)
-    root = content_root(entries)
+    return materialise(tree_items(path, leave=WORKED_IN), None)
+
+
+def _as_named(repository: Repository, root: str) -> str:
     if repository.commit not in (None, root):
         raise refusal(
             f"the folder's content root is {root}, not {repository.commit}",
             field="repository.commit",
             fix="write the new one, or leave `commit` out",
         )
-    return root, entries
+    return root
 
 
 def _from_tree(repository: Repository, path: Path, cache: Cache) -> Path:
-    root, _ = _listed(repository, path)
+    root = _root_of(repository, path, cache)
 
     def build(folder: Path) -> None:
         (folder / "tree").mkdir()

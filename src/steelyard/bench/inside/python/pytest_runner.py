@@ -5,6 +5,7 @@ and no report of it says otherwise: reports are written by code that the tests c
 """
 
 import contextlib
+import gc
 import os
 import sys
 import unittest
@@ -18,6 +19,8 @@ PHASES = ("setup", "call", "teardown")
 # Failures that are shown with the code around them, the first in any case: pytest parses the file of the test for each.
 MAX_TRACEBACKS = 10
 MAX_PARSED_BYTES = 1 << 16
+# New objects between two looks of the garbage collector while tests are collected: rewriting assertions makes many and no garbage.
+COLLECTING_THRESHOLD = 100000
 CRITICAL = (
     *("pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown"),
     *(
@@ -126,11 +129,19 @@ class Watcher:
         yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection(self):
+        before = gc.get_threshold()
+        gc.set_threshold(COLLECTING_THRESHOLD, *before[1:])
+        yield
+        if gc.get_threshold()[0] == COLLECTING_THRESHOLD:  # not set by a test file
+            gc.set_threshold(*before)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_finish(self, session, say=None):
         yield
         only, among = self.settings["only"], self.settings["among"]
         if among:
-            session.items[:] = [item for item in session.items if item.nodeid in among]
+            session.items[:] = [item for item in session.items if _without_row(item.nodeid) in among]
         if isinstance(only, list):
             same = [item for item in session.items if item.nodeid == only[0]]
             session.items[:] = same[only[1] : only[1] + 1]
@@ -240,6 +251,7 @@ class Watcher:
         self.parsed_bytes += size_of(self.path(item))
         if self.tracebacks > (MAX_TRACEBACKS if self.parsed_bytes <= MAX_PARSED_BYTES else 1):
             options.tbstyle = "line"
+            begin_at_test(raised, item)
         try:
             yield
         finally:
@@ -522,11 +534,25 @@ class CaseOutcome:
         return self.outcome, self.detail
 
 
+def begin_at_test(raised, item):
+    """Leave out the frames of the runner, as pytest will: it looks for the file of each of them on the disk."""
+    code, entry = code_of(getattr(item, "obj", None)), raised.tb
+    while entry is not None and entry.tb_frame.f_code is not code:
+        entry = entry.tb_next
+    if entry is not None:
+        raised.traceback = type(raised.traceback)(entry)
+
+
 def size_of(path):
     try:
         return os.path.getsize(path)
     except OSError:
         return 0
+
+
+def _without_row(name):
+    file, found, test = name.partition("::")
+    return file + found + test.partition("[")[0]
 
 
 def _shape(item):

@@ -269,8 +269,10 @@ def watch_functions(tripwire, names, say):
         return
 
     def hear(event, arguments, parts=None):
+        if event != "object.__setattr__":  # first: each import, open and compilation comes here
+            return
         watched, function, is_allowed, frame_of, say = parts
-        if event != "object.__setattr__" or arguments[1] not in watched or type(arguments[0]) is not function:
+        if arguments[1] not in watched or type(arguments[0]) is not function:
             return
         if not is_allowed(arguments[0].__code__, frame_of(1)):
             say("tampering", "the code of `" + arguments[0].__qualname__ + "` was replaced")

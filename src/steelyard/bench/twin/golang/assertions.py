@@ -169,4 +169,5 @@ def _is_value(found: Found) -> bool:
 
 
 def _opposite(edit: Edit) -> Found:
-    return Found(Strength.NEGATION, Odds.CERTAIN, ((Change(edit),),))
+    shows = re.search(r"Not\w*(Equal|Contains)", edit.text) is not None
+    return Found(Strength.NEGATION, Odds.CERTAIN, ((Change(edit),),), shows=shows)

@@ -43,6 +43,9 @@ _SIMPLE = frozenset(["int_literal", "interpreted_string_literal", "raw_string_li
 _LIKELY = Odds.LIKELY
 
 
+_TRUTHS = frozenset(["nil", "true", "false"])
+
+
 class Found(NamedTuple):
     """One way to make an assertion wrong. Of a table, what one row adds to that: all rows are changed together."""
 
@@ -53,6 +56,7 @@ class Found(NamedTuple):
     row: int = -1
     reached: bool = True
     partial: bool = False  # only some rows of a table come to it
+    shows: bool = False  # whether who reads it knows, without the right answer, that it is changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +200,10 @@ class Conditions:
 
 def opposite_of(test: Node) -> Found:
     odds = Odds.OPEN if depends_on_order(test) else Odds.CERTAIN
-    return Found(Strength.NEGATION, odds, tuple((Change(edit),) for edit in _opposite(test)))
+    sides = [text_of(test.child_by_field_name(side)) for side in ("left", "right")]
+    names_an_answer = operator_of(test) == "!=" and _TRUTHS.isdisjoint(sides)
+    places = tuple((Change(edit),) for edit in _opposite(test))
+    return Found(Strength.NEGATION, odds, places, shows=names_an_answer)
 
 
 def depends_on_order(test: Node) -> bool:

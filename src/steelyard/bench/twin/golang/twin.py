@@ -40,10 +40,10 @@ from steelyard.bench.twin.golang.scope import (
     statements,
     used_names,
 )
-from steelyard.bench.twin.messages import Message, along
+from steelyard.bench.twin.messages import Message, along, marked_units
 from steelyard.bench.twin.plausible.strings import other_strings
 from steelyard.bench.twin.readings import Readings
-from steelyard.bench.twin.sites import Change, Odds, Site, Strength, Ways, fixed, ways_of
+from steelyard.bench.twin.sites import Change, Odds, Site, Strength, Ways, fixed, units_that_show, ways_of
 from steelyard.grammars import GO, parse
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def twin_go(source: bytes, path: str, secret: bytes) -> Twin | None:
         edits,
         reading.changed,
         subtests=True,
-        marked=reading.marked,
+        marked=marked_units(source, edits, units_that_show(reading.ways)),
         along=along(source, every, reading.messages),
     )
 
@@ -90,7 +90,6 @@ class _Reading(NamedTuple):
 
     changed: Mapping[str, bool]
     ways: Mapping[str, tuple[tuple[str, Ways], ...]]
-    marked: frozenset[str]
     messages: tuple[Message, ...] = ()
 
 
@@ -110,9 +109,9 @@ def _read(source: bytes) -> _Reading | None:
     edits = [place[0].edit for some in reader.ways.values() for _, one in some for place in one.ways[0]]
     whole = b"" if overlap(edits) else edited(source, edits)
     if parse(whole, GO) is None or whole.count(b"\n") != source.count(b"\n"):
-        return _Reading({}, {}, frozenset())
+        return _Reading({}, {})
     ways = {unit: tuple(some) for unit, some in reader.ways.items()}
-    return _Reading(reader.changed, ways, frozenset(reader.marked), tuple(_messages(tree.root_node)))
+    return _Reading(reader.changed, ways, tuple(_messages(tree.root_node)))
 
 
 def _messages(node: Node) -> Iterator[Message]:
@@ -181,7 +180,6 @@ class _Reader:
     source: bytes
     ways: dict[str, list[tuple[str, Ways]]] = field(default_factory=dict)
     changed: dict[str, bool] = field(default_factory=dict)
-    marked: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         text = self.source.decode(errors="replace")
@@ -256,12 +254,11 @@ class _Reader:
         edit = Edit(body.start_byte + 1, body.start_byte + 1, f" {testing}.Fail();")
         if not statements(body):
             edit = edit._replace(text=f" {testing}.Fail() ")
-        site = Site(Strength.NEGATION, Odds.CERTAIN, fixed(edit))
+        site = Site(Strength.NEGATION, Odds.CERTAIN, fixed(edit), shows=True)
         ways = ways_of([site])
         if ways is not None:
             self.ways.setdefault(name, []).append((name, ways))
             self.changed[name] = True
-            self.marked.add(name)
 
     def _example(self, name: str, body: Node) -> None:
         """Another line of the expected output."""
@@ -486,7 +483,7 @@ def _sites(found: Iterable[Found]) -> Iterator[Site]:
     tables: dict[tuple[int, bool], dict[int, Found]] = {}
     for one in found:
         if one.table < 0:
-            yield Site(one.strength, one.odds, one.places, one.reached)
+            yield Site(one.strength, one.odds, one.places, one.reached, one.shows)
         else:
             tables.setdefault((one.table, one.reached), {}).setdefault(one.row, one)
     for (_, reached), rows in tables.items():

@@ -8,8 +8,8 @@ assert.throws(f), assert.ok(f())    expect(f()).toEqual(other)       the opposit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from steelyard.bench.twin.base import Edit
@@ -51,6 +51,9 @@ _MATCHERS = frozenset(
         "callCount",
     ]
 )
+_OF_CHAI = frozenset(
+    ["equal", "equals", "eq", "eql", "eqls", "lengthOf"]
+)  # a message may be their second argument
 _CALLED_WITH = frozenset(["toHaveBeenCalledWith", "toHaveBeenLastCalledWith", "calledWith"])
 _CONTAINING = frozenset(
     ["toContain", "toMatch", "toHaveProperty", "include", "includes", "contain", "match", "property"]
@@ -70,6 +73,8 @@ _ERRORS = ("TypeError", "RangeError", "SyntaxError", "ReferenceError", "Error")
 _CLASSES = ("Array", "Map", "Set", "Date", "Promise")
 
 
+_ANSWERS = _EQUAL | {"match", "include"}  # their opposites are rare
+_TRUTHS = frozenset(["true", "false", "null", "undefined"])
 _DEEPLY = frozenset(["toEqual", "toStrictEqual"])
 
 
@@ -114,7 +119,8 @@ class Assertions:
         opposites = OPPOSITE_METHOD if not awaited else {**OPPOSITE_METHOD, **OPPOSITE_AWAITED}
         name = called.child_by_field_name("property")
         if method in opposites and name is not None and values:
-            yield Site(Strength.NEGATION, Odds.CERTAIN, fixed(replaced(name, opposites[method])))
+            site = Site(Strength.NEGATION, Odds.CERTAIN, fixed(replaced(name, opposites[method])))
+            yield replace(site, shows=method in _ANSWERS and not _is_truth(values[1:2]))
 
     def _true(self, test: Node) -> Iterator[Site]:
         """`assert.ok(test)`: another condition, or the opposite."""
@@ -230,7 +236,7 @@ class Assertions:
             yield self._of_some_class(Edit(end, end, ""))
         if not values or any("expect" in text_of(one) for one in values):
             return
-        if method in _MATCHERS and len(values) == 1:
+        if method in _MATCHERS and (len(values) == 1 or (method in _OF_CHAI and _is_text(values[1]))):
             yield _site(self.literals.others(values[0]))
         elif method in _CALLED_WITH:
             yield from map(_site, map(self.literals.others, values))
@@ -248,7 +254,8 @@ class Assertions:
         name = called.child_by_field_name("property")
         if method in OPPOSITE_MATCHER and name is not None and "not" not in words:
             return Site(Strength.NEGATION, odds, fixed(replaced(name, OPPOSITE_MATCHER[method])))
-        return Site(Strength.NEGATION, odds, fixed(*negated(called)))
+        shows = method in _MATCHERS | _CONTAINING and "not" not in words and not _is_truth(values)
+        return Site(Strength.NEGATION, odds, fixed(*negated(called)), shows=shows)
 
     def _property(self, node: Node) -> Iterator[Site]:
         """Chai's `expect(x).to.be.true`."""
@@ -269,6 +276,15 @@ def head_of(node: Node) -> str:
             inner = node.named_children[0]
         node = inner
     return text_of(node) if node.type in {"identifier", "this"} else ""
+
+
+def _is_truth(values: Sequence[Node]) -> bool:
+    """Of these the opposite is as common."""
+    return any(text_of(one) in _TRUTHS for one in values)
+
+
+def _is_text(node: Node) -> bool:
+    return node.type in {"string", "template_string"}
 
 
 def _place(edits: Iterable[Edit]) -> Place:
@@ -302,7 +318,10 @@ def _twice(expected: Node) -> Site:
     fits = expected.type in {"identifier", "member_expression", "call_expression"} and "\n" not in text
     fits = fits and "expect" not in text
     return Site(
-        Strength.NEGATION, Odds.CERTAIN, fixed(*([replaced(expected, f"[{text}, {text}]")] if fits else []))
+        Strength.NEGATION,
+        Odds.CERTAIN,
+        fixed(*([replaced(expected, f"[{text}, {text}]")] if fits else [])),
+        shows=True,
     )
 
 

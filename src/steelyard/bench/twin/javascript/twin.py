@@ -23,9 +23,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from steelyard.bench.twin.base import Twin, edited, overlap
 from steelyard.bench.twin.javascript.assertions import Assertions, head_of
 from steelyard.bench.twin.javascript.literals import Constant, Literals, text_of
+from steelyard.bench.twin.javascript.remarks import remarks
 from steelyard.bench.twin.javascript.vocabulary import vocabulary
+from steelyard.bench.twin.messages import Message, along, marked_units
 from steelyard.bench.twin.readings import Readings
-from steelyard.bench.twin.sites import Site, Ways, ways_of
+from steelyard.bench.twin.sites import Site, Ways, units_that_show, ways_of
 from steelyard.grammars import JAVASCRIPT, TSX, TYPESCRIPT, Grammar, grammar_of, parse
 
 if TYPE_CHECKING:
@@ -68,7 +70,15 @@ def twin_javascript(source: bytes, path: str, secret: bytes) -> Twin | None:
         unit: tuple(change.edit for key, ways in some for change in ways.draw(secret, key))
         for unit, some in reading.ways.items()
     }
-    return Twin(source, edits, reading.changed, reading.units)
+    every = [edit for some in edits.values() for edit in some]
+    return Twin(
+        source,
+        edits,
+        reading.changed,
+        reading.units,
+        marked=marked_units(source, edits, units_that_show(reading.ways)),
+        along=along(source, every, reading.remarks),
+    )
 
 
 def javascript_tests(source: bytes, path: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -87,6 +97,7 @@ class _Reading(NamedTuple):
     changed: Mapping[str, bool]
     units: Mapping[str, str]
     ways: Mapping[str, tuple[tuple[str, Ways], ...]]
+    remarks: tuple[Message, ...]
 
 
 _READINGS: Readings[_Reading] = Readings()
@@ -115,7 +126,11 @@ def _read(source: bytes, grammar: Grammar) -> _Reading | None:
     if parse(whole, grammar) is None or whole.count(b"\n") != source.count(b"\n"):
         ways = {}
     return _Reading(
-        frozenset(reader.seen), frozenset(reader.registered), *_by_both_names(reader.changed, units), ways
+        frozenset(reader.seen),
+        frozenset(reader.registered),
+        *_by_both_names(reader.changed, units),
+        ways,
+        remarks(tree.root_node) if ways else (),
     )
 
 
@@ -278,7 +293,7 @@ class _Reader:
 def _constants(body: Node) -> dict[str, Constant]:
     """The constants that a test declares for itself, and that nothing inside it declares anew."""
     found: dict[str, Constant] = {}
-    words = Counter(re.findall(r"[\w$]+", text_of(body))) if body.type == "statement_block" else Counter()
+    words = Counter(_identifiers(body)) if body.type == "statement_block" else Counter[str]()
     for statement in body.named_children if words else []:
         if statement.type == "lexical_declaration" and text_of(statement).startswith("const "):
             for declarator in statement.named_children:
@@ -287,6 +302,13 @@ def _constants(body: Node) -> dict[str, Constant]:
                     found[text_of(name)] = Constant(value, words[text_of(name)] > 2)
     declared = re.findall(r"\b(?:const|let|var|function|class)\s+([\w$]+)", text_of(body)) if found else []
     return {name: one for name, one in found.items() if declared.count(name) == 1 and words[name] > 1}
+
+
+def _identifiers(node: Node) -> Iterator[str]:
+    if "identifier" in node.type:
+        yield text_of(node)
+    for child in node.named_children:
+        yield from _identifiers(child)
 
 
 def _expression(statement: Node) -> tuple[Node | None, bool]:

@@ -67,6 +67,7 @@ _EQUAL = frozenset(
         "assertCountEqual",
     ]
 )
+_ANSWERS = _EQUAL | {"assertIs", "assertIn"}  # their opposites are rare
 _CALLED_WITH = frozenset(["assert_called_with", "assert_called_once_with", "assert_any_call"])
 _OF_MOCKS = _CALLED_WITH | {"assert_called", "assert_not_called", "assert_called_once"}
 _ENDS: Mapping[str, Vary] = {"startswith": other_beginnings, "endswith": other_ends}
@@ -74,6 +75,9 @@ _SEARCHES = frozenset(["re.search", "re.match", "re.fullmatch"])
 _PLAIN = re.compile(r"[\w\s,:;'!@#%&=<>/\"-]+")  # a pattern that is a text
 _REPEATABLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
 _CLASSES = ("str", "int", "list", "dict", "tuple", "float", "set")
+
+Table = ast.List | ast.Tuple
+Tables = Mapping[str, Table]  # lists of the module, by their names
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,7 @@ class Names:
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     exceptions: tuple[str, ...] = ()  # builtin ones that the file names
     own_exceptions: Mapping[str, tuple[type, ...]] = field(default_factory=dict)
+    tables: Tables = field(default_factory=dict)  # that one place reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,7 @@ class Assertions:
                     edits = opposite(self.text, part)
                     edits = edits if self.text.reads_with(test, edits) else []
                     odds = Odds.OPEN if depends_on_order(part) else Odds.CERTAIN
-                    yield Site(Strength.NEGATION, odds, fixed(*edits))
+                    yield Site(Strength.NEGATION, odds, fixed(*edits), shows=_names_an_answer(part))
                     if (
                         isinstance(part, ast.Compare)
                         and isinstance(part.ops[0], ast.Eq)
@@ -310,14 +315,14 @@ class Assertions:
         text = self.text.of(expected)
         fits = isinstance(expected, _REPEATABLE) and "\n" not in text and not self.names.equals_everything
         edits = (self.text.edit(expected, shape.replace("{0}", text)),) if fits else ()
-        return Site(Strength.NEGATION, Odds.CERTAIN, fixed(*edits))
+        return Site(Strength.NEGATION, Odds.CERTAIN, fixed(*edits), shows=True)
 
     def _opposite(self, name: ast.Attribute, call: ast.Call) -> Site:
         _, end = self.text.span(name)
         unsteady = depends_on_order(call) or (name.attr in _ORDERINGS and not is_steady(*call.args[:2]))
         odds = Odds.OPEN if unsteady else Odds.CERTAIN
         edit = Edit(end - len(name.attr.encode()), end, OPPOSITE[name.attr])
-        return Site(Strength.NEGATION, odds, fixed(edit))
+        return Site(Strength.NEGATION, odds, fixed(edit), shows=name.attr in _ANSWERS)
 
     def _raises(self, call: ast.Call) -> Iterator[Site]:
         called = ast.unparse(call.func)
@@ -329,7 +334,9 @@ class Assertions:
         odds, others = other_exceptions(call.args[0], self.names.exceptions, self.names.own_exceptions)
         lines = "\n" * self.text.of(call.args[0]).count("\n")
         edits = (self.text.edit(call.args[0], other + lines) for other in others)
-        yield Site(Strength.RAISES, odds, (tuple(Change(edit) for edit in edits),))
+        # An exception of the project is not made another one of the project: who knows its classes sees it.
+        shows = odds is Odds.LIKELY
+        yield Site(Strength.RAISES, odds, (tuple(Change(edit) for edit in edits),), shows=shows)
         patterns = [one.value for one in call.keywords if one.arg == "match" and called in self.names.raises]
         patterns += call.args[1:2] if called == "self.assertRaisesRegex" else []
         for pattern in patterns:
@@ -339,6 +346,14 @@ class Assertions:
 def _parts(test: ast.expr) -> list[ast.expr]:
     """What holds, each by itself."""
     return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+def _names_an_answer(test: ast.expr) -> bool:
+    """`== other`, `in others`: who reads it can answer with it. Its opposite is rare; that of a truth is not."""
+    match test:
+        case ast.Compare(ops=[ast.Eq() | ast.Is() | ast.In()], comparators=[right]):
+            return not isinstance(right, ast.Constant)
+    return False
 
 
 def _makes_an_object(node: ast.expr) -> bool:

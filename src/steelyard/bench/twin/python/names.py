@@ -11,7 +11,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from steelyard.bench.twin.python.assertions import Names, Values
+from steelyard.bench.twin.python.assertions import Names, Table, Tables, Values
 from steelyard.bench.twin.python.exceptions import expected_exceptions, own_exceptions
 from steelyard.bench.twin.python.text import Text
 from steelyard.bench.twin.python.vocabulary import vocabulary
@@ -36,7 +36,20 @@ def names_of(text: Text, tree: ast.Module) -> Names:
         vocabulary=vocabulary(text, nodes),
         exceptions=expected_exceptions(tree, nodes),
         own_exceptions=own_exceptions(tree),
+        tables=_tables(tree, nodes),
     )
+
+
+def _tables(tree: ast.Module, nodes: Sequence[ast.AST]) -> dict[str, Table]:
+    """Lists of the module that one place reads: `CASES = [("a", 1), ("bb", 2)]`."""
+    found = {
+        name: value
+        for statement in tree.body
+        for name, value in _assigned_in(statement)
+        if isinstance(value, ast.List | ast.Tuple)
+    }
+    uses = Counter(node.id for node in nodes if found and isinstance(node, ast.Name))
+    return {name: value for name, value in found.items() if uses[name] == 2}
 
 
 def _equals_everything(node: ast.AST) -> bool:
@@ -51,13 +64,13 @@ def _equals_everything(node: ast.AST) -> bool:
     return False
 
 
-def written_values(function: Function) -> dict[str, Values]:
+def written_values(function: Function, tables: Tables) -> dict[str, Values]:
     """Names that are given a value once -> the expressions that give it; shared if the body reads them more than once."""
     uses: Counter[tuple[str, bool]] = Counter()
     for node in ast.walk(function):
         if isinstance(node, ast.Name):
             uses[node.id, isinstance(node.ctx, ast.Load)] += 1
-    assigned, given = dict(_assigned(function)), dict(_parametrised(function))
+    assigned, given = dict(_assigned(function)), dict(_parametrised(function, tables))
     once = {
         name: Values(places, in_ids=name in given)
         for name, places in {**assigned, **given}.items()
@@ -71,21 +84,46 @@ def written_values(function: Function) -> dict[str, Values]:
     return {**constants, **once}
 
 
+def parameter_rows(function: Function, tables: Tables) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """The rows of a test with parameters, each with what its id is written as."""
+    for _, rows, options in _tables_of(function, tables):
+        ids = [one.value.elts for one in options if isinstance(one.value, ast.List | ast.Tuple)]
+        named = ids[0] if ids and len(ids[0]) == len(rows) else [None] * len(rows)
+        for row, name in zip(rows, named, strict=True):
+            own = [one.value for one in row.keywords if one.arg == "id"] if isinstance(row, ast.Call) else []
+            yield row, own[0] if own else name
+
+
 def _assigned(function: Function) -> Iterator[tuple[str, Sequence[ast.expr]]]:
     for statement in function.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)]):
-                yield name, (statement.value,)
+        yield from ((name, (value,)) for name, value in _assigned_in(statement))
 
 
-def _parametrised(function: Function) -> Iterator[tuple[str, Sequence[ast.expr]]]:
+def _assigned_in(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            yield name, statement.value
+
+
+def _parametrised(function: Function, tables: Tables) -> Iterator[tuple[str, Sequence[ast.expr]]]:
+    for names, rows, _ in _tables_of(function, tables):
+        yield from _columns(_argument_names(names), rows)
+
+
+def _tables_of(
+    function: Function, tables: Tables
+) -> Iterator[tuple[ast.expr, Sequence[ast.expr], Sequence[ast.keyword]]]:
+    """(names, rows, options) of each `parametrize`."""
     for decorator in function.decorator_list:
         match decorator:
-            case ast.Call(args=[names, ast.List(rows) | ast.Tuple(rows)], keywords=options):
-                if ast.unparse(decorator.func) == "pytest.mark.parametrize" and all(
-                    one.arg == "ids" for one in options
+            case ast.Call(args=[names, table], keywords=options):
+                rows = tables.get(table.id) if isinstance(table, ast.Name) else table
+                if (
+                    isinstance(rows, ast.List | ast.Tuple)
+                    and ast.unparse(decorator.func) == "pytest.mark.parametrize"
+                    and all(one.arg == "ids" for one in options)
                 ):
-                    yield from _columns(_argument_names(names), rows)
+                    yield names, rows.elts, options
 
 
 def _argument_names(node: ast.expr) -> list[str]:

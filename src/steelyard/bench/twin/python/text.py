@@ -37,8 +37,11 @@ class Text:
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
-        start = self._starts[node.lineno - 1] + node.col_offset
-        return start, self._starts[node.end_lineno - 1] + node.end_col_offset
+        return self.place(node.lineno, node.col_offset), self.place(node.end_lineno, node.end_col_offset)
+
+    def place(self, line: int, column: int) -> int:
+        """The byte at a column, in bytes, of a line; lines are counted from 1."""
+        return self._starts[line - 1] + column
 
     def of(self, node: ast.expr | ast.stmt) -> str:
         start, end = self.span(node)
@@ -56,7 +59,7 @@ class Text:
     def reads_with(self, node: ast.expr, edits: Collection[Edit]) -> bool:
         """Whether an expression is still one after these edits inside it."""
         start, end = self.span(node)
-        moved = [Edit(edit.start - start, edit.end - start, edit.text) for edit in edits]
+        moved = [edit.moved(-start) for edit in edits]
         return expression(edited(self.source[start:end], moved).decode()) is not None
 
     def keeps_lines(self, edit: Edit) -> bool:

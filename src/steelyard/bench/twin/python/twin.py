@@ -12,14 +12,18 @@ file; so a trusted tree is run before a change is accused.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from steelyard.bench.twin.base import Twin, edited, overlap
+from steelyard.bench.twin.base import Edit, Twin, edited, overlap
+from steelyard.bench.twin.messages import along, is_told, marked_units
 from steelyard.bench.twin.python.assertions import Assertions, Names
 from steelyard.bench.twin.python.flow import own_nodes, statements
+from steelyard.bench.twin.python.ids import word_in_id
 from steelyard.bench.twin.python.names import Function, names_of, written_values
+from steelyard.bench.twin.python.remarks import Remarks, id_edits, remarks
 from steelyard.bench.twin.python.text import Text, as_utf8, parsed
 from steelyard.bench.twin.readings import Readings
 from steelyard.bench.twin.sites import Site, Ways, ways_of
@@ -68,6 +72,7 @@ class _Reading:
 
     ways: Mapping[str, Ways]
     heirs: Sequence[_Heir]
+    remarks: Remarks
 
 
 _READINGS: Readings[_Reading] = Readings()
@@ -81,19 +86,42 @@ def twin_python(source: bytes, path: str, secret: bytes) -> Twin | None:
         return None
     drawn = {key: ways.draw(secret, key) for key, ways in reading.ways.items()}
     changed = {key: ways.certain for key, ways in reading.ways.items()}
+    edits = {key: tuple(one.edit for one in changes) for key, changes in drawn.items()}
+    every = [edit for some in edits.values() for edit in some]
+    beside, words = _beside(source, every, reading.remarks)
     rows = {
         key: found
         for key, changes in drawn.items()
-        if (found := tuple(one.row for one in changes if one.row))
+        if (found := tuple(row for one in changes if (row := words.get(one.edit, one.row))))
     }
     heirs = reading.heirs
     return Twin(
         source,
-        {key: tuple(one.edit for one in changes) for key, changes in drawn.items()},
+        edits,
         {**{heir: certain for heir, _, certain in heirs}, **changed},
         {heir: key for heir, key, _ in heirs if heir not in changed},
         {**{heir: rows[key] for heir, key, _ in heirs if key in rows}, **rows},
+        marked=marked_units(source, edits, [key for key, ways in reading.ways.items() if ways.shows]),
+        along=beside,
     )
+
+
+def _beside(
+    source: bytes, every: Sequence[Edit], found_remarks: Remarks
+) -> tuple[Mapping[Edit, tuple[Edit, ...]], Mapping[Edit, tuple[str, str]]]:
+    """(the edits that go with each edit, how those that are in an id change it). Two rows with one id stay as they are."""
+    found = along(source, every, found_remarks.messages)
+    in_ids = list(id_edits(source, (one for some in found.values() for one in some), found_remarks.ids))
+    dropped = {one.edit for apart, one in in_ids if not apart}
+    kept = {one.edit: (word_in_id(one.old), word_in_id(one.new)) for apart, one in in_ids if apart}
+    beside = {edit: tuple(one for one in some if one not in dropped) for edit, some in found.items()}
+    words = {
+        edit: (old, new)
+        for edit, some in beside.items()
+        for old, new in (kept[one] for one in some if one in kept)
+        if old is not None and new is not None
+    }
+    return beside, words
 
 
 def python_tests(tree: ast.Module) -> dict[str, bool]:
@@ -108,13 +136,15 @@ def _read(source: bytes) -> _Reading | None:
         return None
     names = names_of(text, tree)
     try:
-        found = {one.key: _ways(text, names, one) for one in _tests(tree.body, (), certain=True)}
+        tests = list(_tests(tree.body, (), certain=True))
+        found = {one.key: _untold(text, one.key, _ways(text, names, one)) for one in tests}
     except RecursionError:  # no expectation is an expression as deep as this
         return None
     ways = {key: some for key, some in found.items() if some is not None}
     if not ways or not _is_sound(text, ways.values()):
         return None
-    return _Reading(ways, _heirs(tree, {key: found.certain for key, found in ways.items()}))
+    found_remarks = remarks(text, [one.function for one in tests if one.key in ways], names.tables)
+    return _Reading(ways, _heirs(tree, {key: found.certain for key, found in ways.items()}), found_remarks)
 
 
 def _ways(text: Text, names: Names, written: _Written) -> Ways | None:
@@ -123,7 +153,9 @@ def _ways(text: Text, names: Names, written: _Written) -> Ways | None:
         isinstance(one, ast.Yield | ast.YieldFrom) for part in function.body for one in own_nodes(part)
     ):
         return None  # a generator: it may never run
-    assertions = Assertions(text, names, cache(lambda: written_values(function)), text.of(function))
+    assertions = Assertions(
+        text, names, cache(lambda: written_values(function, names.tables)), text.of(function)
+    )
     reached = list(statements(function.body, names, certain=written.certain))
 
     def found(look: Callable[[ast.stmt], Iterator[Site]]) -> Iterator[Site]:
@@ -132,6 +164,14 @@ def _ways(text: Text, names: Names, written: _Written) -> Ways | None:
         )
 
     return ways_of(found(assertions.sites), lambda: found(assertions.opposites))
+
+
+def _untold(text: Text, key: str, ways: Ways | None) -> Ways | None:
+    """Without the expectations that the name of the test has, where there are others."""
+    if ways is None:
+        return None
+    kept = [way for way in ways.ways if not is_told(text.source, key, [place[0].edit for place in way])]
+    return ways._replace(ways=tuple(kept or ways.ways))
 
 
 def _is_sound(text: Text, ways: Iterable[Ways]) -> bool:
@@ -145,14 +185,14 @@ def _is_sound(text: Text, ways: Iterable[Ways]) -> bool:
 
 def _tests(body: list[ast.stmt], above: tuple[str, ...], *, certain: bool) -> Iterator[_Written]:
     """The tests in a module or a class; of a name that is bound twice it is not known which one runs."""
-    bound = [name for statement in body for name in _bound(statement)]
+    bound = Counter(name for statement in body for name in _bound(statement))
     for statement in body:
         if isinstance(statement, ast.ClassDef):
-            fine = certain and _is_harmless(statement) and bound.count(statement.name) == 1
+            fine = certain and _is_harmless(statement) and bound[statement.name] == 1
             yield from _tests(statement.body, (*above, statement.name), certain=fine)
         elif isinstance(statement, Function) and statement.name.startswith("test"):
             fine = certain and _is_harmless(statement) and not (above and _never_awaited(statement))
-            if bound.count(statement.name) == 1 and not _is_fixture(statement):
+            if bound[statement.name] == 1 and not _is_fixture(statement):
                 yield _Written("::".join((*above, statement.name)), statement, fine)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.bench.twin.base import Edit, Twin, edited, overlap
-from steelyard.bench.twin.messages import Message, along
+from steelyard.bench.twin.messages import Message, along, marked_units
 from steelyard.bench.twin.readings import Readings
 from steelyard.bench.twin.rust.literals import Literals, Others, parts_of, text_of, words_of
 from steelyard.bench.twin.sites import UNSTEADY, Change, Odds, Place, Site, Strength, Ways, fixed, ways_of
@@ -48,7 +48,11 @@ def twin_rust(source: bytes, path: str, secret: bytes) -> Twin | None:
     }
     every = [edit for some in edits.values() for edit in some]
     return Twin(
-        source, edits, reading.changed, marked=reading.marked, along=along(source, every, reading.messages)
+        source,
+        edits,
+        reading.changed,
+        marked=marked_units(source, edits, [key for key, ways in reading.ways.items() if ways.shows]),
+        along=along(source, every, reading.messages),
     )
 
 
@@ -69,7 +73,6 @@ class _Test(NamedTuple):
 class _Reading(NamedTuple):
     changed: Mapping[str, bool]
     ways: Mapping[str, Ways]
-    marked: frozenset[str]
     messages: tuple[Message, ...] = ()
 
 
@@ -92,8 +95,8 @@ def _read(source: bytes) -> _Reading | None:
     edits = [place[0].edit for ways in reader.ways.values() for place in ways.ways[0]]
     whole = b"" if overlap(edits) else edited(source, edits)
     if parse(whole, RUST) is None or whole.count(b"\n") != source.count(b"\n"):
-        return _Reading({}, {}, frozenset())
-    return _Reading(reader.changed, reader.ways, frozenset(reader.marked), tuple(_messages(tree.root_node)))
+        return _Reading({}, {})
+    return _Reading(reader.changed, reader.ways, tuple(_messages(tree.root_node)))
 
 
 def _messages(root: Node) -> Iterator[Message]:
@@ -141,6 +144,7 @@ class _Found(NamedTuple):
     odds: Odds
     places: tuple[Place, ...]
     reached: bool = True
+    shows: bool = False
 
 
 class _Row(NamedTuple):
@@ -156,7 +160,6 @@ class _Reader:
     functions: Mapping[str, Node]
     ways: dict[str, Ways] = field(default_factory=dict)
     changed: dict[str, bool] = field(default_factory=dict)
-    marked: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         text = self.source.decode(errors="replace")
@@ -171,7 +174,7 @@ class _Reader:
         else:
             values = _values(body)
             found = list(self._block(body, values, {}, certain=True))
-        ways = ways_of(Site(one.strength, one.odds, one.places, one.reached) for one in found)
+        ways = ways_of(Site(*one) for one in found)
         if ways is None or not (ways.certain or ways.is_strong):
             ways = self._mark(test, body)
         if ways is not None:
@@ -183,13 +186,13 @@ class _Reader:
         if panics and test.function.child_by_field_name("return_type") is not None:
             return None
         text = " if true { return; }" if panics else " assert!(false);"
-        self.marked.add(test.key)
         return ways_of(
             [
                 Site(
                     Strength.NEGATION,
                     Odds.CERTAIN,
                     fixed(Edit(body.start_byte + 1, body.start_byte + 1, text)),
+                    shows=True,
                 )
             ]
         )
@@ -262,7 +265,7 @@ class _Reader:
             if text_of(name) == "assert_eq":
                 yield from self._equal(parts[0], parts[1], values, rows)
             edit = Edit(name.start_byte, name.end_byte, _OPPOSITE[text_of(name)])
-            yield _Found(Strength.NEGATION, Odds.CERTAIN, fixed(edit))
+            yield _Found(Strength.NEGATION, Odds.CERTAIN, fixed(edit), shows=text_of(name) == "assert_eq")
 
     def _holds(
         self, part: list[Node], values: Mapping[str, Node], rows: Mapping[str, _Row]
@@ -282,7 +285,9 @@ class _Reader:
         text = self.source[start:end].decode(errors="replace")
         is_steady = re.search(r"[<>]=?\s*[\d_.]+$", text) is not None and UNSTEADY.search(text) is None
         odds = Odds.OPEN if orders and not is_steady else Odds.CERTAIN
-        yield _Found(Strength.NEGATION, odds, fixed(Edit(start, start, "!("), Edit(end, end, ")")))
+        yield _Found(
+            Strength.NEGATION, odds, fixed(Edit(start, start, "!("), Edit(end, end, ")")), shows=True
+        )
 
     def _equal(
         self, one: list[Node], two: list[Node], values: Mapping[str, Node], rows: Mapping[str, _Row]

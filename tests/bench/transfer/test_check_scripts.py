@@ -1,0 +1,95 @@
+"""Which scripts of the snapshot come from the baseline because a check starts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from authoring import DEFAULT_FILES, Author
+from steelyard.bench.transfer.around_change import oracle_data
+from steelyard.bench.transfer.check_scripts import CheckScripts
+from steelyard.contract.load import load_contract
+from steelyard.environment.prepare import Environment
+from steelyard.evidence.change.change import ChangeEntry
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.tree import Entry
+from steelyard.graders.catalogue import installed_catalogue
+
+FILES = {
+    "repo/tests/run.sh": '. ./tests/lib.sh\n[ "$(sh add.sh 2 3)" = 5 ]\n',
+    "repo/tests/lib.sh": "sh tests/deep.sh\n",
+    "repo/tests/deep.sh": "true\n",
+    "repo/tests/other.sh": "true\n",
+}
+CHECK = {"id": "c", "cmd": "sh tests/run.sh"}
+WITH_REFERENCE = {"checks": [CHECK], "reference": "reference.patch"}
+Scripts = Callable[..., CheckScripts]
+
+
+@pytest.fixture
+def scripts(author: Author, tmp_path: Path) -> Scripts:
+    """Nothing runs here, so there is no backend."""
+
+    def make(oracle: dict[str, Any], files: dict[str, str] | None = None, **keys: Any) -> CheckScripts:
+        cache = Cache(tmp_path / "store")
+        folder = author.write({**FILES, **(files or {})}, oracle=oracle, **keys)
+        contract = load_contract(folder, installed_catalogue(), cache)
+        backend: Any = None
+        return CheckScripts(contract, oracle_data(Environment(contract, backend, "fake", (), None, cache)))
+
+    return make
+
+
+def edited(path: str) -> ChangeEntry:
+    return ChangeEntry(path, Entry("file", "644", 1, "a" * 64), Entry("file", "644", 1, "b" * 64))
+
+
+@pytest.mark.parametrize("path", ["tests/run.sh", "tests/lib.sh", "tests/deep.sh"])
+def test_a_script_that_a_check_starts_and_the_reference_leaves_alone_is_the_baselines(
+    scripts: Scripts, path: str
+) -> None:
+    finding = scripts(WITH_REFERENCE).left_behind(edited(path))
+    assert finding is not None
+    assert (finding.id, finding.severity, finding.where) == ("check_script_changed", "warning", path)
+
+
+@pytest.mark.parametrize("path", ["add.sh", "tests/other.sh", "README.md"])
+def test_what_no_check_starts_or_is_not_called_like_a_check_is_work(scripts: Scripts, path: str) -> None:
+    made = scripts(WITH_REFERENCE)
+    assert made.left_behind(edited(path)) is None
+    assert made.word(edited(path)) is None
+
+
+def test_without_a_reference_the_script_is_carried_with_a_finding(scripts: Scripts) -> None:
+    made = scripts({"checks": [CHECK]})
+    assert made.left_behind(edited("tests/run.sh")) is None
+    word = made.word(edited("tests/run.sh"))
+    assert word is not None
+    assert (word.id, word.where) == ("check_script_from_change", "tests/run.sh")
+
+
+def test_a_script_that_the_brief_names_is_work(scripts: Scripts) -> None:
+    made = scripts(WITH_REFERENCE, brief="Make tests/run.sh try more numbers.")
+    assert made.left_behind(edited("tests/run.sh")) is None
+    assert made.left_behind(edited("tests/lib.sh")) is not None
+
+
+def test_a_script_that_the_reference_changes_is_work(scripts: Scripts) -> None:
+    more = "diff --git a/tests/run.sh b/tests/run.sh\n--- a/tests/run.sh\n+++ b/tests/run.sh\n@@ -1 +1,2 @@\n . ./tests/lib.sh\n+true\n"
+    files = {"reference.patch": DEFAULT_FILES["reference.patch"] + more}
+    assert scripts(WITH_REFERENCE, files).left_behind(edited("tests/run.sh")) is None
+
+
+def test_a_script_that_moves_away_is_the_baselines(scripts: Scripts) -> None:
+    file = Entry("file", "644", 1, "a" * 64)
+    moved = ChangeEntry("old/run.sh", file, file, renamed_from="tests/run.sh")
+    assert scripts(WITH_REFERENCE).left_behind(moved) is not None
+
+
+def test_a_hidden_script_at_the_same_path_is_the_checks_own(scripts: Scripts) -> None:
+    check = {**CHECK, "inject": [{"src": "hidden.sh", "dest": "tests/run.sh"}]}
+    made = scripts({**WITH_REFERENCE, "checks": [check]}, {"hidden.sh": "true\n"})
+    assert made.word(edited("tests/run.sh")) is None
