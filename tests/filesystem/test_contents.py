@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.filesystem import contents
 from steelyard.filesystem.cache import Cache, rebuilt
-from steelyard.filesystem.contents import CONTENTS, check_contents
+from steelyard.filesystem.contents import CONTENTS, check_contents, lock_of, stamp
+from steelyard.filesystem.owner import boot_tag
 
 FILES = 200
 
@@ -91,6 +93,68 @@ def test_a_file_altered_after_the_first_look_of_a_process_is_found(store: Cache)
     folder = store.build("kind", "key", Builder())
     assert [check_contents(folder).wrong for _ in range(3)] == [None] * 3
     keep_times(folder / "tree/lib/5", alter_a_byte)
+    assert check_contents(folder).wrong == "tree/lib/5 differs from the record"
+
+
+def settle(folder: Path) -> None:
+    """Wait until the folder is old enough to be noted, and have it read."""
+    while not lock_of(folder).read_bytes():
+        contents._checked.clear()  # as a new process has it
+        assert check_contents(folder).wrong is None
+    contents._checked.clear()
+
+
+def forge_note(folder: Path, boot_id: str) -> None:
+    """An altered folder whose lock file says that it was read as it is now."""
+    keep_times(folder / "tree/lib/5", alter_a_byte)
+    lock_of(folder).write_text(f"{boot_id} {stamp(folder)}\n")
+
+
+@pytest.mark.parametrize("how", ALTERATIONS)
+def test_a_folder_altered_between_two_processes_is_found(store: Cache, how: str) -> None:
+    """The first process noted that it had read every byte; the kernel kept the time of the change."""
+    folder = store.build("kind", "key", Builder())
+    settle(folder)
+    ALTERATIONS[how](folder / "tree")
+    assert check_contents(folder).wrong is not None
+    assert store.found("kind", "key") is None
+
+
+def test_a_folder_that_another_process_has_read_is_not_read_again(store: Cache) -> None:
+    folder = store.build("kind", "key", Builder())
+    settle(folder)
+    forge_note(folder, boot_tag())
+    assert check_contents(folder).wrong is None
+
+
+def test_a_folder_that_was_read_before_the_machine_started_is_read_again(store: Cache) -> None:
+    folder = store.build("kind", "key", Builder())
+    settle(folder)
+    forge_note(folder, "0" * 8)
+    assert check_contents(folder).wrong == "tree/lib/5 differs from the record"
+
+
+def test_a_note_that_others_can_write_is_not_believed(store: Cache) -> None:
+    folder = store.build("kind", "key", Builder())
+    settle(folder)
+    forge_note(folder, boot_tag())
+    lock_of(folder).chmod(0o664)
+    assert check_contents(folder).wrong == "tree/lib/5 differs from the record"
+
+
+def test_a_folder_that_is_not_as_recorded_is_not_noted(store: Cache) -> None:
+    folder = store.build("kind", "key", Builder())
+    settle(folder)
+    noted = lock_of(folder).read_bytes()
+    keep_times(folder / "tree/lib/5", alter_a_byte)
+    assert check_contents(folder).wrong is not None
+    assert lock_of(folder).read_bytes() == noted
+
+
+def test_a_folder_without_a_lock_file_is_read(store: Cache) -> None:
+    folder = store.build("kind", "key", Builder())
+    keep_times(folder / "tree/lib/5", alter_a_byte)
+    lock_of(folder).unlink()
     assert check_contents(folder).wrong == "tree/lib/5 differs from the record"
 
 

@@ -2,7 +2,7 @@
 
     <root>/<kind>/<key>/         finished: the rename that puts it there is the last step; `.contents` in it records what it holds
     <root>/tmp/<owner tag>-<random>/   being built; swept once its maker is gone
-    <root>/locks/<kind>.<key>    held while one process builds
+    <root>/locks/<kind>.<key>    held while one process builds; notes under which stamp every byte was as recorded
 
 What is not as its record says is built again, and `rebuilt()` tells of it. A builder that raises leaves nothing: so that an
 answer which the machine spoilt is not kept, raise.
@@ -24,7 +24,7 @@ from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault
 from steelyard.filesystem import remove
-from steelyard.filesystem.contents import check_contents, record_contents
+from steelyard.filesystem.contents import check_contents, lock_of, record_contents
 from steelyard.filesystem.owner import is_stale, owner_tag
 
 _NAME = deferred_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
@@ -88,7 +88,7 @@ class Cache:
         if not final.is_dir() or check_contents(final).wrong is not None:
             return None
         with suppress(OSError):
-            os.utime(self.root / "locks" / f"{kind}.{key}")  # see last_used
+            os.utime(lock_of(final))  # see last_used
         return final
 
     def path(self, kind: str, key: str) -> Path:
@@ -147,10 +147,10 @@ class Cache:
     @contextmanager
     def _locked(self, kind: str, key: str) -> Iterator[None]:
         """One builder a key, across threads and processes; the kernel lets go when the holder dies."""
-        locks = self.root / "locks"
-        locks.mkdir(parents=True, exist_ok=True)
+        lock = lock_of(self.path(kind, key))
+        lock.parent.mkdir(parents=True, exist_ok=True)
         # The lock file is never removed: a remover and a late opener would each hold "the" lock.
-        descriptor = os.open(locks / f"{kind}.{key}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
@@ -160,7 +160,8 @@ class Cache:
 
 def last_used(root: Path, kind: str, key: str) -> float:
     """When a folder of the cache was built or last found, in seconds since the epoch: the time of its lock file."""
-    for path in (root / "locks" / f"{kind}.{key}", root / kind / key):
+    folder = root / kind / key
+    for path in (lock_of(folder), folder):
         with suppress(OSError):
             return path.stat().st_mtime
     return 0.0

@@ -9,8 +9,13 @@ r"""A folder of the cache -> whether it still holds what was published.
 
     kind, mode, owner, size, time of the last change in ns, digest, digest of the extended attributes, path
 
-Every byte is read once in a process. After that the size, times, inode, mode and owner of every path are compared with
-what they were before the bytes were read: the kernel sets the change time of a file, and no program can set it back.
+Every byte is read once after each start of the machine. After that the size, times, inode, mode and owner of every path are
+compared with what they were before the bytes were read: the kernel sets the change time of a file, and no program can set it
+back. Other processes learn that from a note in the folder's lock file, which is believed if only this user can write it:
+
+    <root>/locks/<kind>.<key>     <first 8 digits of the boot's id> <stamp of the folder>
+
+After a power cut a file may have lost its bytes and kept its times, so a note of another boot says nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +26,12 @@ import os
 import stat
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from steelyard.deferred.named_tuple import NamedTuple
+from steelyard.filesystem.owner import boot_tag
 from steelyard.filesystem.tree import shown
 
 CONTENTS = ".contents"
@@ -32,6 +39,7 @@ _RECORD = CONTENTS.encode()
 _CHUNK_BYTES = 1 << 20
 # A file that changes twice within one tick of the kernel's clock has the same change time after both.
 _TICK_NS = 20_000_000
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _UNLISTED = {errno.EACCES, errno.ENAMETOOLONG}  # its owner closed it, or its path is too long
 _PACK = struct.Struct("<IIQQqq").pack
 _KINDS = {
@@ -70,17 +78,20 @@ def record_contents(folder: Path) -> None:
 
 
 def check_contents(folder: Path) -> Checked:
-    """Compare the folder with its record: by content the first time in this process, by stamp afterwards."""
+    """Compare a folder of the cache with its record: by content the first time since the machine started, by stamp afterwards."""
     started_ns = time.time_ns()
     try:
         stamp, newest_ns = _stamp(folder)
         if _checked.get(str(folder)) == stamp:
             return Checked(stamp, None)
-        wrong = _difference(folder)
+        is_noted = _noted(lock_of(folder)) == _note(stamp)
+        wrong = None if is_noted else _difference(folder)
     except OSError as error:
         return Checked(b"", f"{error.strerror}: {shown(str(error.filename or folder))}")
     if wrong is None and newest_ns < started_ns - _TICK_NS:
         _checked[str(folder)] = stamp
+        if not is_noted:
+            _write_note(lock_of(folder), _note(stamp))
     return Checked(stamp, wrong)
 
 
@@ -101,6 +112,59 @@ def tree_digest(folder: Path, leave: frozenset[str] = frozenset()) -> str:
 def stamp(folder: Path) -> str:
     """Names this very state of a folder: the size, times, inode, mode and owner of every path."""
     return _stamp(folder)[0].hex()
+
+
+def remembered(folder: Path, note: Path, read: Callable[[], str]) -> str:
+    """What `read` finds in a folder; what it found the last time, if no file has changed since by what the kernel says.
+
+    `note` is a file of its own in the cache's `locks`; all answers have the same length.
+    """
+    started_ns = time.time_ns()
+    try:
+        stamp, newest_ns = _stamp(folder)
+    except OSError:
+        return read()
+    known, noted = _note(stamp), _noted(note)
+    if noted.startswith(known) and noted.endswith(b"\n") and len(noted) > len(known):
+        return noted[len(known) :].decode().strip()
+    found = read()
+    if newest_ns < started_ns - _TICK_NS:
+        _write_note(note, known + f"{found}\n".encode())
+    return found
+
+
+def lock_of(folder: Path) -> Path:
+    """The lock file of a folder of the cache."""
+    return folder.parent.parent / "locks" / f"{folder.parent.name}.{folder.name}"
+
+
+def _note(stamp: bytes) -> bytes:
+    return f"{boot_tag()} {stamp.hex()}\n".encode()
+
+
+def _noted(note: Path) -> bytes:
+    """What a process of this user noted; nothing where others can write it."""
+    try:
+        descriptor = os.open(note, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        status = os.fstat(descriptor)
+        is_ours = status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
+        return os.read(descriptor, 1000) if is_ours else b""
+    finally:
+        os.close(descriptor)
+
+
+def _write_note(note: Path, text: bytes) -> None:
+    """All notes of a file have the same length. A process that finds half of one reads every byte itself."""
+    with suppress(OSError):  # a cache that this user may only read
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(note, flags, 0o644)
+        try:
+            os.pwrite(descriptor, text, 0)
+        finally:
+            os.close(descriptor)
 
 
 def _difference(folder: Path) -> str | None:
@@ -127,7 +191,8 @@ def _shown_path(path: bytes) -> str:
 
 def _stamp(folder: Path) -> tuple[bytes, int]:
     """A digest of what the kernel says about every path, and the newest change time. In one loop: it is run often."""
-    parts: list[bytes] = []
+    own = folder.stat()
+    parts = [f"{own.st_dev} {own.st_ino}".encode()]
     newest_ns, waiting = 0, [(b"", os.fsencode(folder))]
     while waiting:
         prefix, place = waiting.pop()

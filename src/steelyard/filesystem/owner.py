@@ -36,7 +36,7 @@ def run_uid() -> int:
 def owner_tag() -> str:
     """A name of this process that no other process ever has."""
     pid = os.getpid()
-    return f"{_boot()}-{_pid_space()}-{pid}-{_started(pid)}"
+    return f"{boot_tag()}-{_pid_space()}-{pid}-{_started(pid)}"
 
 
 def is_stale(tag: str) -> bool:
@@ -45,13 +45,14 @@ def is_stale(tag: str) -> bool:
     if found is None:
         return False
     boot, space, pid, started = found.groups()
-    if boot != _boot():
+    if boot != boot_tag():
         return True
     return space == _pid_space() and started != _started(int(pid))
 
 
 @functools.cache
-def _boot() -> str:
+def boot_tag() -> str:
+    """The beginning of a random number that the kernel draws when the machine starts."""
     return Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
 
 
