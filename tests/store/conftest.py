@@ -39,3 +39,29 @@ def store(shelf: Shelf) -> Iterator[Callable[[], Store]]:
     yield make
     for one in opened:
         one.close()
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[str]:
+    """The address of an S3-compatible server of this process."""
+    server = pytest.importorskip("moto.server", reason="moto is not installed")
+    one = server.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    one.start()
+    host, port = one.get_host_and_port()
+    yield f"http://{host}:{port}"
+    one.stop()
+
+
+@pytest.fixture(params=["file", "s3"])
+def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "file":
+        return f"file://{tmp_path}/blobs"
+    import fsspec
+
+    address = request.getfixturevalue("s3")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    fsspec.filesystem("s3", client_kwargs={"endpoint_url": address}).makedirs("runs", exist_ok=True)
+    return f"s3://runs/{tmp_path.name}"

@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
 import pytest
 
 from steelyard.errors import InfraFault, OperatorFault
-from steelyard.store.blobs import COMPLETE, fetch_run, list_runs, put_run
+from steelyard.store.blobs import COMPLETE, fetch_run, is_complete, put_run
+from steelyard.store.place import open_place
 
 RUN = "20260307T120000000Z-sum-noop-abcdef"
-
-
-@pytest.fixture(scope="session")
-def s3() -> Iterator[str]:
-    """The address of an S3-compatible server of this process."""
-    server = pytest.importorskip("moto.server", reason="moto is not installed")
-    one = server.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    one.start()
-    host, port = one.get_host_and_port()
-    yield f"http://{host}:{port}"
-    one.stop()
-
-
-@pytest.fixture(params=["file", "s3"])
-def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "file":
-        return f"file://{tmp_path}/blobs"
-    import fsspec
-
-    address = request.getfixturevalue("s3")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    fsspec.filesystem("s3", client_kwargs={"endpoint_url": address}).mkdir("runs")
-    return f"s3://runs/{tmp_path.name}"
 
 
 @pytest.fixture
@@ -45,6 +19,7 @@ def run(tmp_path: Path) -> Path:
     folder = tmp_path / "runs" / RUN
     (folder / "checks/unit").mkdir(parents=True)
     (folder / "seal.json").write_text("{}")
+    (folder / "patch.diff").write_bytes(b"")
     (folder / "checks/unit/output.bin").write_bytes(bytes(range(256)))
     return folder
 
@@ -53,18 +28,19 @@ def run(tmp_path: Path) -> Path:
 def test_a_run_comes_back_as_it_was(url: str, run: Path, tmp_path: Path) -> None:
     put_run(url, run)
     put_run(url, run)
-    assert list(list_runs(url)) == [RUN]
+    assert is_complete(open_place(url), RUN)
     fetched = fetch_run(url, RUN, tmp_path / "other")
     assert (fetched / "checks/unit/output.bin").read_bytes() == bytes(range(256))
+    assert (fetched / "patch.diff").read_bytes() == b""
     assert [path.name for path in (tmp_path / "other").iterdir()] == [RUN]
 
 
-def test_a_copy_that_is_not_complete_is_not_listed(run: Path, tmp_path: Path) -> None:
+def test_a_copy_that_is_not_complete_is_not_fetched(run: Path, tmp_path: Path) -> None:
     url = f"file://{tmp_path}/blobs"
     put_run(url, run)
     (tmp_path / "blobs" / RUN / COMPLETE).unlink()
-    assert list(list_runs(url)) == []
-    with pytest.raises(InfraFault):
+    assert not is_complete(open_place(url), RUN)
+    with pytest.raises(InfraFault, match="not complete"):
         fetch_run(url, RUN, tmp_path / "other")
 
 

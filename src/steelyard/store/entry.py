@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.run_use import RunUse, use_of_cost, use_of_text, use_to_text
 
 RUNNING, INTERRUPTED, NOT_GRADED, ALTERED = "running", "interrupted", "not graded", "altered"
 PAUSED = "paused"  # its process lives and waits for an operator
@@ -52,10 +53,15 @@ class Entry:
     tokens_in: int | None = None
     tokens_out: int | None = None
     wall_s: float | None = None
+    used: str | None = None  # what envelopes charge: `RunUse` as text
     phase: str | None = field(default=None, compare=False)  # of a run that is under way; never stored
     folder: Path | None = field(default=None, compare=False)
     line: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     is_unsafe: bool = False  # the safety gate failed, or safety stopped the run
+
+    @property
+    def use(self) -> RunUse | None:
+        return None if self.used is None else use_of_text(self.used)
 
 
 ReadEntry = Callable[[RunFolder], Entry]
@@ -91,6 +97,7 @@ def entry_of_line(run: str, line: Mapping[str, Any], started: datetime | None) -
         tokens_in=_integer(_object(line.get("usage")).get("tokens_in")),
         tokens_out=_integer(_object(line.get("usage")).get("tokens_out")),
         wall_s=_number(_object(line.get("durations")).get("wall_s")),
+        used=use_to_text(use_of_cost(cost)),
         line=line,
         is_unsafe=_object(line.get("gates")).get("safety") == "fail" or line.get("termination") == "safety",
     )

@@ -58,6 +58,7 @@ RUNS = sa.Table(
     sa.Column("tokens_in", sa.BigInteger),
     sa.Column("tokens_out", sa.BigInteger),
     sa.Column("wall_s", sa.Double),
+    sa.Column("used", sa.Text),
     sa.Column("is_unsafe", sa.Boolean, nullable=False),
     sa.UniqueConstraint("root", "run", name="steelyard_runs_once"),
     # Each listing sorts by time. A summary groups in the order of its index, and reads nothing but the index.
@@ -101,6 +102,7 @@ MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
     _create,
     _read_again,  # is_unsafe
     _read_again,  # started is never null
+    _read_again,  # used
 )
 CURRENT = len(MIGRATIONS)
 

@@ -8,85 +8,36 @@ a node is lost, the controller looks whether the run was sealed and graded befor
 again as a new run. Ray itself repeats no task, so nothing is run twice behind the controller's back.
 
 Workers find contracts at the same path, or get a copy; a contract whose digest differs there is refused. `out` is a folder that
-all machines share, unless `blobs` is a URL: then workers copy sealed runs there, and the controller fetches them.
+all machines share, unless `blobs` is a URL: then workers send their runs there while they are under way, and the controller takes
+them from there (`worker_runs.py`).
 """
 
 from __future__ import annotations
 
 import io
 import itertools
-import os
 import tarfile
 import threading
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from steelyard.contract.contract import Contract
-from steelyard.contract.load import load_contract
 from steelyard.deferred.data_class import dataclass
-from steelyard.errors import (
-    ContractFault,
-    InfraFault,
-    LastingFault,
-    MissingCapability,
-    OperatorFault,
-    SteelyardError,
-)
-from steelyard.evidence.folder.folder import MANIFEST, RunFolder, names_contract
-from steelyard.evidence.folder.gradings import grading_files
-from steelyard.filesystem.cache import Cache
-from steelyard.graders.catalogue import installed_catalogue
+from steelyard.errors import InfraFault, MissingCapability, OperatorFault, SteelyardError
 from steelyard.plan.trial import Retry, Trial
-from steelyard.store.blobs import fetch_run, list_runs, put_run
-from steelyard.study.engine import Engine
+from steelyard.study.cluster.worker import FAULTS, Answer, CopyTo, Grading, Task, work
+from steelyard.study.cluster.worker_runs import worker_runs
 from steelyard.study.gate import Gate, Withheld
-from steelyard.study.judging import judging_by
-from steelyard.study.observer import Observer, SerialObserver, TrialEngine, TrialResult
-from steelyard.study.protocol.dominance import DominanceWatch
-from steelyard.study.retry_policy import RetryPolicy, fault_of
+from steelyard.study.observer import Observer, SerialObserver, TrialResult
+from steelyard.study.retry_policy import RetryPolicy
 
 POLL_S = 0.5
 STOP_S = 60.0
 MOST_SHIPPED = 512 << 20  # bytes of a contract's folder
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
-_FAULTS: Mapping[str, type[SteelyardError]] = {
-    "contract": ContractFault,
-    "operator": OperatorFault,
-    "lasting": LastingFault,
-    "infrastructure": InfraFault,
-}
-
-
-class Grading(NamedTuple):
-    """How a worker treats its runs: with the key file and the keys of models that its own machine has."""
-
-    signer: str | None = None  # an ed25519 private key, at this path on each machine
-    is_judged: bool = False
-    dominance: float | None = None  # the part of its time after which a run without a change is stopped
-
-
-class Task(NamedTuple):
-    """The arguments of a worker. `trial` has no contract: the worker loads it."""
-
-    trial: Mapping[str, Any]
-    folder: str
-    digest: str
-    out: str
-    blobs: str | None
-    sandbox: str | None
-    retries: tuple[Retry, ...]
-    grading: Grading
-
-
-class Answer(NamedTuple):
-    runs: tuple[str, ...] = ()
-    cost_usd: float | None = None
-    fault: tuple[str, str] | None = None  # that left no record: whose, and what
-    spoiled: tuple[str, str] | None = None  # the same of a run that is on record
 
 
 @dataclass(frozen=True)
@@ -124,6 +75,8 @@ class RayEngine:
             pool.shutdown(wait=False, cancel_futures=True)
             wait([one for one in running if not one.cancelled()], STOP_S)
             raise
+        finally:
+            cluster.runs.close()
         pool.shutdown()
 
 
@@ -138,7 +91,7 @@ class _Cluster:
             address=engine.address, namespace="steelyard", log_to_driver=False, ignore_reinit_error=True
         )
         self._work = self._ray.remote(max_retries=0)(work)
-        self._before = frozenset(_names(engine.out))
+        self.runs = worker_runs(engine.blobs, engine.out)
         self._bundles: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._refs: dict[str, Any] = {}
@@ -189,27 +142,29 @@ class _Cluster:
         answer = Answer()
         try:
             answer = self._ask(trial, retries)
-            if self._engine.blobs is not None:
-                for run in answer.runs:
-                    fetch_run(self._engine.blobs, run, self._engine.out)
             return answer
         finally:
-            gate.leave(trial, answer.cost_usd)
+            gate.leave(trial, answer.use)
 
     def _ask(self, trial: Trial, retries: tuple[Retry, ...]) -> Answer:
         spec = trial.contract.spec.environment
         needs = {"num_cpus": spec.cpu, "memory": spec.memory_mb.guaranteed << 20}
         self._refuse_infeasible(needs)
-        ref = self._work.options(**needs).remote(self._task(trial, retries), self._bundle(trial.contract))
+        attempt = len(retries) + 1
+        to = self.runs.expect(trial, attempt)
+        task = self._task(trial, retries, to)
+        ref = self._work.options(**needs).remote(task, self._bundle(trial.contract))
         with self._lock:
             self._refs[trial.id] = ref
         try:
-            return Answer(*self._ray.get(ref))
+            answer = Answer(*self._ray.get(ref))
         except self._ray.exceptions.RayError as error:
-            return self._after_loss(trial, len(retries) + 1, error)
+            return self._after_loss(trial, attempt, to, error)
         finally:
             with self._lock:
                 self._refs.pop(trial.id, None)
+        self.runs.receive(to, answer)
+        return answer
 
     def _refuse_infeasible(self, needs: Mapping[str, float]) -> None:
         """Ray would wait for ever for a node that is large enough."""
@@ -221,30 +176,27 @@ class _Cluster:
                     f"no node of the cluster has {resource} {needs[need]:g}, which the contract asks for; the largest has {most:g}"
                 )
 
-    def _after_loss(self, trial: Trial, attempt: int, error: Exception) -> Answer:
+    def _after_loss(self, trial: Trial, attempt: int, to: CopyTo | None, error: Exception) -> Answer:
         """The run that the lost worker sealed, if it got that far."""
-        if self._engine.blobs is not None:
-            for run in list_runs(self._engine.blobs):
-                if run not in self._before and names_contract(run, trial.contract.id):
-                    fetch_run(self._engine.blobs, run, self._engine.out)
-        if run_id := sealed_run(self._engine.out, trial, attempt, self._before):
-            return Answer((run_id,))
+        if run := self.runs.find_sealed(to, trial, attempt):
+            return Answer((run,))
         text = str(error).strip().splitlines()
         return Answer(
             fault=("infrastructure", f"a worker of the cluster was lost: {text[0] if text else error!r}")
         )
 
-    def _task(self, trial: Trial, retries: tuple[Retry, ...]) -> Task:
+    def _task(self, trial: Trial, retries: tuple[Retry, ...], to: CopyTo | None) -> Task:
         trial_fields = {
             "agent": trial.agent,
             "repeat": trial.repeat,
             "options": trial.options,
             "place": trial.place,
+            "acceptance_s": trial.acceptance_s,
         }
         engine = self._engine
         return Task(
             trial_fields, str(trial.contract.folder.absolute()), trial.contract.digest, str(engine.out.absolute()),
-            engine.blobs, engine.sandbox, retries, engine.grading,
+            to, engine.sandbox, retries, engine.grading,
         )  # fmt: skip
 
     def _bundle(self, contract: Contract) -> Any:
@@ -255,73 +207,8 @@ class _Cluster:
             return self._bundles[contract.digest]
 
 
-def work(task: Task, bundle: bytes) -> tuple[Any, ...]:
-    """On a worker: one attempt at one trial. Returns the fields of an `Answer`."""
-    task = Task(*task)
-    with Cache.default().temporary() as place:  # swept by the next start if this worker is killed
-        try:
-            contract = _load(task, bundle, place)
-        except ContractFault as fault:
-            return tuple(Answer(fault=("contract", str(fault))))
-        out = place / "runs" if task.blobs is not None else Path(task.out)
-        trial = Trial(contract, **task.trial)
-        (result,) = _worker_engine(task, out).run([trial])
-        folders = result.folders
-        if task.blobs is not None:
-            for folder in folders:
-                put_run(task.blobs, folder)
-        return tuple(_answer(result, tuple(one.name for one in folders)))
-
-
-def _worker_engine(task: Task, out: Path) -> TrialEngine:
-    """The engine of one machine, for one attempt. The controller has announced what judges are sent."""
-    grading = Grading(*task.grading)
-    engine = Engine(
-        out,
-        1,
-        task.sandbox,
-        None if grading.signer is None else Path(grading.signer),
-        judging_by(os.environ, lambda _: None, is_off=not grading.is_judged),
-        retry=RetryPolicy(runs=1),
-        earlier=task.retries,
-    )
-    return engine if grading.dominance is None else DominanceWatch(engine, grading.dominance)
-
-
-def _answer(result: TrialResult, runs: tuple[str, ...]) -> Answer:
-    if result.fault is not None:
-        return Answer(runs, fault=_describe_fault(result.fault))
-    evidence = result.record.evidence
-    spoiled = fault_of(evidence)
-    return Answer(runs, evidence.cost_usd, spoiled=None if spoiled is None else _describe_fault(spoiled))
-
-
-def _describe_fault(fault: SteelyardError) -> tuple[str, str]:
-    kind = next((name for name, one in _FAULTS.items() if isinstance(fault, one)), "infrastructure")
-    return kind, str(fault)
-
-
 def _fault(named: tuple[str, str] | None) -> SteelyardError | None:
-    return None if named is None else _FAULTS[named[0]](named[1])
-
-
-def _load(task: Task, bundle: bytes, folder: Path) -> Contract:
-    """The contract at its own path if that has the digest, else from the copy."""
-    catalogue = installed_catalogue()
-    if Path(task.folder).is_dir():
-        with suppress(SteelyardError):
-            contract = load_contract(Path(task.folder), catalogue)
-            if contract.digest == task.digest:
-                return contract
-    place = folder / "contract"
-    with tarfile.open(fileobj=io.BytesIO(bundle)) as archive:
-        archive.extractall(place, filter="data")
-    contract = load_contract(place, catalogue)
-    if contract.digest != task.digest:
-        raise ContractFault(
-            f"{contract.id} has digest {contract.digest[:12]} on this worker, planned was {task.digest[:12]}"
-        )
-    return contract
+    return None if named is None else FAULTS[named[0]](named[1])
 
 
 def pack(folder: Path) -> bytes:
@@ -333,31 +220,6 @@ def pack(folder: Path) -> bytes:
     with tarfile.open(fileobj=stream, mode="w") as archive:
         archive.add(folder, ".")
     return stream.getvalue()
-
-
-def sealed_run(out: Path, trial: Trial, attempt: int, before: Container[str]) -> str | None:
-    """The run of an attempt that was sealed and graded; `before` has earlier runs, which may have the same number of attempt.
-
-    No time decides: the clock of a worker may be wrong.
-    """
-    for name in sorted(_names(out)):
-        if name not in before and names_contract(name, trial.contract.id):
-            folder = RunFolder(out / name)
-            if _is_of(folder, trial, attempt) and folder.state == "sealed" and grading_files(folder):
-                return name
-    return None
-
-
-def _names(out: Path) -> list[str]:
-    return [path.name for path in out.iterdir()] if out.is_dir() else []
-
-
-def _is_of(folder: RunFolder, trial: Trial, attempt: int) -> bool:
-    try:
-        recorded = folder.read_json(MANIFEST)["trial"]
-        return bool(recorded["id"] == trial.id and recorded["attempt"] == attempt)
-    except _DAMAGED:
-        return False
 
 
 def _import_ray() -> Any:

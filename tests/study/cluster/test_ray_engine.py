@@ -8,20 +8,17 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-from fake_study import FakeStudy
 
 from authoring import Author, Steelyard
-from steelyard.contract.contract import Contract
+from steelyard.evidence.trace.chain import read_events
 from steelyard.gateway.scripted import PASS, ScriptedModel, environment, serving
-from steelyard.plan.trial import Trial
-from steelyard.study.ray_engine import sealed_run
 
 # A busy machine takes minutes to start a cluster.
 RAY = {
@@ -38,52 +35,39 @@ LIMITS = {"cpu": 1, "memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64
 def test_a_cluster_that_loses_a_node_has_the_results_and_the_records_of_one_machine(
     steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
 ) -> None:
-    """The second study has no shared folder: its signed and judged runs come back through `--blobs`."""
-    first, second, key = tmp_path / "first.yaml", tmp_path / "second.yaml", _key(tmp_path)
-    folder = author.write(environment=LIMITS, budget={"wall_s": 600, "headroom": {"wall_s": 30}})
+    """The first study has no shared folder: its runs are followed and fetched through `--blobs`. The second one signs and judges."""
+    first, second, key = (tmp_path / name for name in ("first.yaml", "second.yaml", "key.pem"))
+    _write_key(key)
+    folder = author.write(environment=LIMITS, budget={"wall_s": 3600, "headroom": {"wall_s": 30}})
     plan = ("plan", folder, "--out")
-    assert steelyard(*plan, first, "--agent", "mine=command:sleep 0.5", "--repeats", 3).code == 0
-    hopeless = ("--agent", "mine=command:sleep 600", "--dominance", 0.005)
+    sleep_s = f"3600.{os.getpid()}{int.from_bytes(os.urandom(2))}"
+    agents = [f"{name}=command:echo it works; sleep {sleep_s}; true" for name in ("mine", "other")]
+    words = ("--agent", agents[0], "--agent", agents[1], "--repeats", 2, "--minimum-power", 0)
+    assert steelyard(*plan, first, *words).code == 0
+    hopeless = ("--agent", "mine=command:sleep 600", "--dominance", 0.001)
     assert steelyard(*plan, second, *hopeless).code == 0
     blobs = tmp_path / "blobs"
-    options = ("--sign", key, "--runs", tmp_path / "elsewhere", "--blobs", f"file://{blobs}")
+    options = ("--sign", key, "--runs", tmp_path / "shared")
     with serving(ScriptedModel([PASS])) as url:
         env = {**environment(url), "STEELYARD_CACHE": str(cache)}
-        assert _on_cluster(env, first, tmp_path / "runs", second, *options) == [0, 0]
+        ended = _on_cluster(env, first, tmp_path / "runs", f"file://{blobs}", sleep_s, second, *options)
+        assert ended["codes"] == [0, 0]
+        assert ended["followed"] == "it works\n"
         local = ("study", "run", second, "--sign", key, "--runs", tmp_path / "here")
         assert steelyard(*local, env=env).code == 0
-    _check_first(steelyard, first, tmp_path / "runs")
-    cluster, here = (_records(steelyard, tmp_path / name, key) for name in ("elsewhere", "here"))
+    _check_first(steelyard, first, tmp_path / "runs", blobs)
+    cluster, here = (_records(steelyard, tmp_path / name, key) for name in ("shared", "here"))
     assert cluster == here
     assert cluster["mine"][:2] == ("fail", "dominance")
     assert cluster["reference"][:3] == ("pass", "completed", "PASS")
-    assert len(list(blobs.iterdir())) == len(cluster)
 
 
-def test_the_run_of_a_lost_worker_is_found_whatever_its_clock_says(
-    fake_study: FakeStudy, contract: Callable[..., Contract]
-) -> None:
-    """The clock of the worker is years behind; an earlier run of the same trial and attempt is not taken for its run."""
-    trial = Trial(contract(), "noop")
-    list(fake_study.engine().run([trial]))
-    before = {path.name for path in fake_study.out.iterdir()}
-    assert sealed_run(fake_study.out, trial, 1, before) is None
-    list(fake_study.engine().run([trial]))
-    (name,) = {path.name for path in fake_study.out.iterdir()} - before
-    late = f"2020{name[4:]}"
-    (fake_study.out / name).rename(fake_study.out / late)
-    assert sealed_run(fake_study.out, trial, 1, before) == late
-    assert sealed_run(fake_study.out, trial, 2, before) is None
-
-
-def _key(folder: Path) -> Path:
+def _write_key(path: Path) -> None:
     """A private key, with the public one beside it."""
     private = Ed25519PrivateKey.generate()
-    path = folder / "key.pem"
     path.write_bytes(private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     public = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     path.with_suffix(".pub").write_bytes(public)
-    return path
 
 
 def _on_cluster(env: Mapping[str, str], *words: object) -> Any:
@@ -95,17 +79,32 @@ def _on_cluster(env: Mapping[str, str], *words: object) -> Any:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])["codes"]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-def _check_first(steelyard: Steelyard, study: Path, runs: Path) -> None:
-    """The study whose node died: one result for each trial."""
+def _check_first(steelyard: Steelyard, study: Path, runs: Path, blobs: Path) -> None:
+    """The study whose node died: one result for each trial, each whole; of the run that was lost what it had sent, and no result."""
     lines = steelyard("runs", "--runs", runs, "--json").lines
     ended = [line for line in lines if line["state"] in {"pass", "fail"}]
     assert set(Counter(line["trial"] for line in ended).values()) == {1}
     verdicts = Counter((line["agent"], line["state"]) for line in ended)
-    assert verdicts == {("mine", "fail"): 3, ("noop", "fail"): 3, ("reference", "pass"): 3}
-    assert steelyard("study", "status", study, "--runs", runs, "--json").line["state"] == "complete"
+    assert verdicts == {
+        ("mine", "fail"): 2,
+        ("other", "fail"): 2,
+        ("noop", "fail"): 2,
+        ("reference", "pass"): 2,
+    }
+    assert steelyard("verify", *(line["folder"] for line in ended)).code == 0
+    (lost,) = [line for line in lines if line not in ended]
+    assert lost["state"] == "interrupted"
+    assert lost["trial"] in {line["trial"] for line in ended}
+    assert [event.type for event in read_events(Path(lost["folder"]) / "events.jsonl")]
+    copied = {path.name for path in blobs.iterdir()}
+    assert copied == {"live", *(Path(line["folder"]).name for line in ended)}
+    assert len(list(blobs.glob("live/*/*"))) == 1
+    state = steelyard("study", "status", study, "--runs", runs, "--json").line
+    assert state["state"] == "complete"
+    assert (state["trials"]["finished"], state["trials"]["planned"]) == (8, 8)
 
 
 def _records(steelyard: Steelyard, runs: Path, key: Path) -> dict[str, tuple[Any, ...]]:
