@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -15,9 +18,11 @@ from fake_study import FakeStudy
 from steelyard.contract.contract import Contract
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import load_evidence
+from steelyard.evidence.folder.canonical import canonical
+from steelyard.evidence.folder.folder import RunFolder
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.fake import Answer
-from steelyard.study.record import Record, grade_evidence
+from steelyard.study.record import Record, bound_report, grade_evidence
 from steelyard.study.regrade import Regrader, contract_digest, refuse_to_regrade
 from steelyard.study.verify_record import record_breaks
 
@@ -55,6 +60,97 @@ def test_a_report_that_was_altered_is_a_break(record: Record) -> None:
     assert [str(one) for one in record_breaks(record.evidence.folder)] == [
         "report.json: altered: its `verdict` differs from the record"
     ]
+
+
+def of_another_commit(
+    folder: RunFolder, edit: Callable[[dict[str, Any]], Any], *, is_bound: bool = False
+) -> None:
+    """The report in another shape, and a grading that names it, or none, as gradings did before."""
+    edit_report(folder, edit)
+    named = {"report": bound_report(folder.read_json("report.json"))} if is_bound else {}
+    grading = folder.read_json("gradings/0001.json")
+    del grading["report"]
+    rewrite(folder, "gradings/0001.json", {**grading, **named})
+    last = hashlib.sha256(folder.read_bytes("gradings/0001.json")).hexdigest()
+    rewrite(folder, "gradings-head.json", {**folder.read_json("gradings-head.json"), "last": last})
+
+
+def rewrite(folder: RunFolder, name: str, data: dict[str, Any]) -> None:
+    data["digest"] = hashlib.sha256(canonical(data)).hexdigest()
+    folder.file(name).write_bytes(orjson.dumps(data))
+
+
+def edit_report(folder: RunFolder, edit: Callable[[dict[str, Any]], Any]) -> None:
+    report = folder.read_json("report.json")
+    edit(report)
+    folder.file("report.json").write_bytes(orjson.dumps(report))
+
+
+def less(report: dict[str, Any]) -> None:
+    """Without what later commits added, at the top and further down; with something that they dropped."""
+    del report["causes"], report["decisions"], report["cost"]["claimed"], report["termination"]["event"]
+    report["tokens"] = None
+
+
+def test_a_report_of_another_commit_with_fewer_members_is_not_altered(record: Record) -> None:
+    of_another_commit(record.evidence.folder, less)
+    assert record_breaks(record.evidence.folder) == []
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (lambda report: report.update(verdict="fail"), "its `verdict` differs from the record"),
+        (lambda report: report["cost"].update(usd=9.0), "its `cost` differs from the record"),
+        (lambda report: report["changed_files"].append("x"), "its `changed_files` differs from the record"),
+        (lambda report: report.pop("durations"), "its `durations` is missing"),
+    ],
+)
+def test_an_altered_report_of_another_commit_is_named(
+    record: Record, edit: Callable[[dict[str, Any]], Any], why: str
+) -> None:
+    def altered(report: dict[str, Any]) -> None:
+        less(report)
+        edit(report)
+
+    of_another_commit(record.evidence.folder, altered)
+    assert [str(one) for one in record_breaks(record.evidence.folder)] == [f"report.json: altered: {why}"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "name"),
+    [
+        (lambda report: report["cost"].pop("usd"), "cost"),
+        (lambda report: report.pop("causes"), "causes"),
+        (lambda report: report.update(more=1), "more"),
+    ],
+)
+def test_a_report_that_its_grading_names_may_lose_and_gain_nothing(
+    record: Record, edit: Callable[[dict[str, Any]], Any], name: str
+) -> None:
+    edit_report(record.evidence.folder, edit)
+    assert [str(one) for one in record_breaks(record.evidence.folder)] == [
+        f"report.json: altered: its `{name}` differs from the record"
+    ]
+
+
+def test_a_report_of_a_later_version_is_held_against_the_digest_in_its_grading(record: Record) -> None:
+    folder = record.evidence.folder
+
+    def later(report: dict[str, Any]) -> None:
+        report.update(schema="steelyard.report/9", verdict=None, mood="good")
+
+    of_another_commit(folder, later, is_bound=True)
+    assert record_breaks(folder) == []
+    edit_report(folder, lambda report: report.update(mood="bad"))
+    assert [str(one) for one in record_breaks(folder)] == [
+        "report.json: altered: it is not the report that grading 1 names"
+    ]
+
+
+def test_a_missing_manifest_accuses_no_grading(record: Record) -> None:
+    record.evidence.folder.file("manifest.json").unlink()
+    assert [str(one) for one in record_breaks(record.evidence.folder)] == ["manifest.json: missing"]
 
 
 def test_the_manifest_has_the_trial(record: Record) -> None:

@@ -18,13 +18,14 @@ from steelyard.bench.step_files import overlays_of
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.evidence.change.misleading_text import misleading
 from steelyard.evidence.finding import Finding
-from steelyard.execution.alerts import alerts_of_check
+from steelyard.execution.alerts import alerts_of_check, end_for_checks
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.network.connection_events import connection_log
 from steelyard.execution.network.try_allowed_hosts import try_check_hosts
 from steelyard.filesystem.tree import is_within, shown
 from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import FileOverlay
+from steelyard.sandboxes.limits.time_allowance import TimedBackend, timed
 
 NOT_APPLIED = "not run: the patch does not apply"
 TOO_LARGE = "the change is larger than the import allows"
@@ -50,9 +51,14 @@ def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
         # The bare snapshot is not the work: no check is run on it as if it were.
         return _each(run, checks, lambda entry: bench.refuse(entry, NOT_APPLIED))
     try_check_hosts(run)
-    if run.ending is not None and run.is_graded_live(run.ending):
-        return _live(run, checks)
-    return _each(run, checks, _on_bench(run, bench))
+    is_live = run.ending is not None and run.is_graded_live(run.ending)
+    if run.allowance is None:
+        return _live(run, checks) if is_live else _each(run, checks, _on_bench(run, bench))
+    with run.allowance.spending():
+        outcomes = _live(run, checks) if is_live else _each(run, checks, _on_bench(run, bench))
+    if run.allowance.is_exceeded:
+        end_for_checks(run, run.allowance, next(reversed(outcomes), ""))
+    return outcomes
 
 
 def _bench_findings(checks: Sequence[GraderEntry], findings: Sequence[Finding]) -> list[Finding]:
@@ -64,7 +70,8 @@ def _bench_findings(checks: Sequence[GraderEntry], findings: Sequence[Finding]) 
 
 def _live(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     """Run the checks in the agent's own sandbox, which holds the change and is not used afterwards."""
-    bench = replace(_bench(run, ()), live=live.LiveTree(run.sandbox))
+    sandbox = run.sandbox if run.allowance is None else timed(run.sandbox, run.allowance)
+    bench = replace(_bench(run, ()), live=live.LiveTree(sandbox))
     try:
         return _each(run, checks, _on_bench(run, bench))
     finally:
@@ -94,11 +101,13 @@ def refuse_all(
 
 
 def _bench(run: LiveRun, overlays: tuple[FileOverlay, ...]) -> Bench:
-    environment = check_environment(run.trial.seed)
+    environment = run.environment
+    if run.allowance is not None:
+        environment = replace(environment, backend=TimedBackend(environment.backend, run.allowance))
     return Bench(
-        run.environment,
-        overlays,
         environment,
+        overlays,
+        check_environment(run.trial.seed),
         run.events.now,
         on_connection=connection_log(run.events, "check"),
         outputs=run.outputs,

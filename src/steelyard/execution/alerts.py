@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.agents.base import Ending
@@ -22,6 +23,7 @@ from steelyard.evidence.trace.termination import Termination
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.stop import StopRequest
 from steelyard.sandboxes.base import ExitStats
+from steelyard.sandboxes.limits.time_allowance import TimeAllowance
 
 if TYPE_CHECKING:
     from steelyard.gateway.caps import CapReached
@@ -40,6 +42,7 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "output": ("stage.enter", "tool.result"),
 }
 CHECK_FOLLOWS = ("check.start", "check.run")  # of every alert about a check
+CHECKS_TOOK_TOO_LONG = "the checks took the time that the study has for the checks of one run"
 TIME_IS_UP = "the wall-clock budget of the run was used up"
 OUT_OF: Mapping[str, str] = {
     "memory": "out of memory",
@@ -69,6 +72,19 @@ def stop_for_time(run: LiveRun, wall_s: float, spent_s: float) -> None:
         measured = {"signals": {"spent_s": round(spent_s, 3)}, "threshold": {"wall_s": wall_s}}
         seq = run.alerts["wall_time"] = raise_alert(run, "wall_time", TIME_IS_UP, measured, None)
         run.request_stop(StopRequest("wall_time", TIME_IS_UP, "budget wall_s", measured, seq))
+
+
+def end_for_checks(run: LiveRun, allowance: TimeAllowance, check: str) -> None:
+    """The checks took the time that the study has for them: a resource stop, unless the run was stopped before."""
+    measured = {
+        "signals": {"spent_s": round(allowance.spent_s, 3)},
+        "threshold": {"acceptance_s": allowance.total_s},
+        "check": check,
+    }
+    seq = raise_alert(run, "wall_time", CHECKS_TOOK_TOO_LONG, measured, "kill")
+    if run.ending is not None and run.ending.code == "completed":
+        run.alerts["wall_time"] = seq
+        run.ending = replace(run.ending, code="wall_time", rationale=CHECKS_TOOK_TOO_LONG)
 
 
 def stop_for_models(run: LiveRun, cap: CapReached) -> None:

@@ -35,6 +35,7 @@ from steelyard.monitors.watchdog import Watchdog, has_secrets
 from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
+from steelyard.sandboxes.limits.time_allowance import TimeAllowance
 
 if TYPE_CHECKING:
     from steelyard.gateway.route import Route
@@ -78,6 +79,7 @@ class LiveRun:
     left: int | None = None  # the event of the agent's end
     last_events: dict[str, int] = field(default_factory=dict)  # by type; alerts name what they follow from
     on_phase: OnPhase = ignore_phase
+    allowance: TimeAllowance | None = None  # of all checks together, where a study limits them
     outputs: OutputStore = field(init=False)
     in_use: InUse = field(init=False)
     interventions: Interventions = field(init=False)
@@ -88,6 +90,8 @@ class LiveRun:
         self.outputs = OutputStore(self.folder.blobs)
         self.in_use = InUse(self.folder.path)
         self.attempts = AttemptLog(self.events)
+        if self.trial.acceptance_s is not None:
+            self.allowance = TimeAllowance(self.trial.acceptance_s)
         spec = self.trial.contract.spec
         secret = has_secrets(self.folder.read_json(MANIFEST))
         watchdog = Watchdog.of(spec.policy, spec.budget, has_secrets=secret)

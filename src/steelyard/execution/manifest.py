@@ -136,8 +136,7 @@ def _cost_model(trial: Trial) -> dict[str, Any] | None:
     if not path:
         return None
     model = prices.read_cost_model(Path(path))
-    rows = {f"{action}/{unit}": float(price) for (action, unit), price in sorted(model.rows.items())}
-    return {"sha256": model.sha256, "rows": rows}
+    return {"sha256": model.sha256, "rows": model.by_name}
 
 
 def _agent(agent: Agent) -> dict[str, Any]:

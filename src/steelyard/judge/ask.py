@@ -13,6 +13,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -58,7 +59,11 @@ def _opinion(judge_input: JudgeInput, juror: Juror, retry_policy: RetryPolicy) -
     try:
         prompt = build_prompt(judge_input)
         answer, words = answer_of(juror, prompt, retry_policy, Verdict)
-    except (NoAnswer, Unreadable) as error:
+    except Unreadable as error:
+        return replace(
+            _unread(judge_input, juror, str(error)), tokens_in=error.tokens[0], tokens_out=error.tokens[1]
+        )
+    except NoAnswer as error:
         return _unread(judge_input, juror, str(error))
     except Exception as defect:  # noqa: BLE001  # a defect here says nothing about the run
         return _unread(judge_input, juror, f"internal error in the judge: {type(defect).__name__}")
@@ -83,6 +88,7 @@ def _unread(judge_input: JudgeInput, juror: Juror, why: str) -> Opinion:
         juror.model,
         "UNPARSEABLE",
         error=why,
+        asked=not juror.missing,
         question=question(judge_input, juror.model),
         at=_utc(),
         prompt=prompt_id(judge_input.kind),
@@ -117,9 +123,10 @@ def answer_of(
     try:
         return read_reply(words.text, wanted), words
     except Unreadable as error:
-        if not words.complete:
-            raise Unreadable("the answer was cut off at the token limit") from error
-        raise
+        why = str(error) if words.complete else "the answer was cut off at the token limit"
+        unreadable = Unreadable(why)
+        unreadable.tokens = words.tokens_in, words.tokens_out
+        raise unreadable from error
 
 
 def obeys(prompt: Prompt, *begins: str, label: str | None = None) -> bool:

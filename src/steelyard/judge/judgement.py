@@ -44,6 +44,7 @@ class Opinion:
     at: str = ""  # UTC
     tokens_in: int | None = None
     tokens_out: int | None = None
+    asked: bool = True  # a request was sent, or would have been without `reused`; False: there is no key
     reused: bool = False  # said in an earlier grading of the run, and not asked again
     prompt: str = ""  # which version of the question, and the digest of its fixed words: "judge/1 sha256:..."
 

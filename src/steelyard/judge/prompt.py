@@ -18,7 +18,7 @@ from typing import NamedTuple
 from steelyard.deferred.data_class import dataclass
 from steelyard.judge.fence import Fence, clipped, one_line, size
 from steelyard.judge.judge_input import CheckRow, GradeRow, JudgeInput, Kind, Line, Note
-from steelyard.judge.shown_diff import shown_diff
+from steelyard.judge.shown_diff import LIST_BYTES, shown_diff
 
 VERSION = "judge/1"
 
@@ -31,6 +31,7 @@ TAIL_BYTES = 8_000
 CHECK_TAIL_BYTES, CHECKS_BYTES, MOST_CHECKS = 4_000, 50_000, 100
 GRADES_BYTES, MOST_GRADES = 20_000, 100
 MOST_DIFF_BYTES = 1_000_000  # whatever a contract says
+_FIXED_BYTES = 16_000  # our own words, fences and names
 
 _ROLE = """\
 You judge one run of a coding agent. You are told the task, and shown evidence of what the agent did. Say whether the
@@ -103,6 +104,15 @@ class Chance:
 
     fence: Fence = field(default_factory=Fence)
     word: str = field(default_factory=lambda: "k" + secrets.token_hex(4))
+
+
+def most_bytes(max_diff_bytes: int) -> int:
+    """How long a question can be: the sum of the limits of its parts."""
+    parts = (
+        BRIEF_BYTES, NOTE_BYTES * MOST_NOTES, TRANSCRIPT_BYTES, ONLY_ANSWER_BYTES, 2 * TAIL_BYTES, CHECKS_BYTES, GRADES_BYTES,
+        min(max_diff_bytes, MOST_DIFF_BYTES), LIST_BYTES, _FIXED_BYTES,
+    )  # fmt: skip
+    return sum(parts)
 
 
 @functools.cache

@@ -23,7 +23,9 @@ _HALF = re.compile(r"[\ud800-\udfff]")
 
 
 class Unreadable(Exception):
-    """The reply is not what was asked for; the message says how."""
+    """The reply is not what was asked for; the message says how. It was paid for all the same: `tokens` in and out."""
+
+    tokens: tuple[int | None, int | None] = (None, None)
 
 
 class _Strict(BaseModel):

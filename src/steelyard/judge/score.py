@@ -18,7 +18,7 @@ from steelyard.judge.prompt import BRIEF_BYTES, Chance, Prompt, quoted, salted
 from steelyard.judge.provider import Juror, NoAnswer
 from steelyard.judge.reply import Score, Unreadable
 from steelyard.judge.scoring import RUBRIC_BYTES, Produced, Scoring
-from steelyard.judge.shown_diff import shown_diff
+from steelyard.judge.shown_diff import LIST_BYTES, shown_diff
 
 VERSION = "model_judge/1"
 
@@ -44,6 +44,11 @@ def prompt_id() -> str:
     return f"{VERSION} sha256:{hashlib.sha256(json.dumps(words).encode()).hexdigest()}"
 
 
+def most_bytes() -> int:
+    """How long a question can be."""
+    return RUBRIC_BYTES + BRIEF_BYTES + MAX_DIFF_BYTES + LIST_BYTES + len(_SYSTEM) + 4000
+
+
 def score_output(produced: Produced, panel: Panel) -> list[Scoring]:
     """Every model's score, asked at the same time; never raises because of one of them."""
     return at_once(
@@ -59,9 +64,12 @@ def _scoring(produced: Produced, juror: Juror, panel: Panel) -> Scoring:
         prompt = Prompt(_SYSTEM, "\n\n".join(_parts(produced, chance)), chance.word)
         answer, words = answer_of(juror, prompt, panel.retry_policy, Score)
     except NoAnswer as error:
-        return Scoring(juror.model, error=str(error))
+        return Scoring(juror.model, error=str(error), asked=not juror.missing)
     except Unreadable as error:
-        return Scoring(juror.model, answered=True, error=str(error))
+        tokens_in, tokens_out = error.tokens
+        return Scoring(
+            juror.model, answered=True, error=str(error), tokens_in=tokens_in, tokens_out=tokens_out
+        )
     except Exception as defect:  # noqa: BLE001  # an output that provokes a defect must not escape a bad score
         return Scoring(
             juror.model, answered=True, error=f"internal error in the judge: {type(defect).__name__}"

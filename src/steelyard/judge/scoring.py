@@ -20,6 +20,7 @@ class Scoring:
     steered: bool = False
     answered: bool = False
     error: str = ""
+    asked: bool = True  # a request was sent; False: there is no key
     tokens_in: int | None = None
     tokens_out: int | None = None
 

@@ -53,16 +53,31 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 
 
+def _without_none(data: dict[str, Any], name: str) -> dict[str, Any]:
+    if data[name] is None:
+        del data[name]
+    return data
+
+
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Envelopes(Strict):
-    """Dollars: of the study, of one contract over all its runs, and of one run. None is no limit."""
+    """Dollars: of the study, of one contract over all its runs, and of one run. None is no limit.
+
+    `review_usd` of the study is kept back for the minutes of people, which are recorded after a run.
+    """
 
     total_usd: Amount | None = None
     task_usd: Amount | None = None
     run_usd: Amount | None = None
+    review_usd: Amount | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Plans that keep nothing back have the digests that they had before there was such a key."""
+        return _without_none(serialise(self), "review_usd")
 
 
 class Dominance(Strict):
@@ -91,10 +106,7 @@ class Stopping(Strict):
     @model_serializer(mode="wrap")
     def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Plans without `looks` keep the digests that they had before there was such a key."""
-        data: dict[str, Any] = serialise(self)
-        if self.looks is None:
-            data.pop("looks", None)
-        return data
+        return _without_none(serialise(self), "looks")
 
 
 class Shakedown(Strict):
@@ -122,6 +134,16 @@ class Replay(Strict):
     rule: Literal["contract"] = "contract"
 
 
+AcceptanceErrors = Literal["none", "failure", "excluded"]
+ACCEPTANCE_ERRORS: tuple[AcceptanceErrors, ...] = get_args(AcceptanceErrors)
+
+
+class RankingRule(Strict):
+    """What a ranking does with acceptance errors; `none`: there is no ranking, and their rate is shown apart."""
+
+    acceptance_errors: AcceptanceErrors = "none"
+
+
 class PlannedAgent(Strict):
     agent: str  # as typed
     name: str
@@ -136,6 +158,12 @@ class PlannedContract(Strict):
     stratum: str
     path: str
     has_reference: bool = True
+    acceptance_s: Annotated[float, Field(gt=0)] | None = None  # what the checks of one run may take together
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As of `Envelopes`."""
+        return _without_none(serialise(self), "acceptance_s")
 
 
 class Order(Strict):
@@ -185,6 +213,7 @@ class StudyPlan(Strict):
     stages: Stages = Stages()
     stopping: Stopping = Stopping()
     replay: Replay = Replay()
+    ranking: RankingRule = RankingRule()
     options: Options = Options()
     sandbox: str | None = None
     agents: Annotated[tuple[PlannedAgent, ...], Field(min_length=1)]
@@ -230,6 +259,8 @@ class StudyPlan(Strict):
     def computed_digest(self) -> str:
         """Over everything that is planned; not over the forecast, nor over where contracts and the price list lie."""
         data = self.model_dump(mode="json", by_alias=True, exclude={"digest", "forecast"})
+        if self.ranking == RankingRule():  # as before there was such a key
+            del data["ranking"]
         for contract in data["contracts"]:
             del contract["path"]
         if self.options.cost_model is not None:
@@ -278,11 +309,18 @@ def read_plan(file: Path) -> StudyPlan:
     try:
         if file.stat().st_size > _SIZE:
             raise OperatorFault(f"{file} is larger than {_SIZE >> 20} MB")
-        data = yaml.load(file.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # a safe loader
+        text = file.read_bytes().decode()
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        # An alias of an alias can make a small file as large as the memory; no plan that we write has one.
+        if "*" in text and any(isinstance(one, yaml.AliasEvent) for one in yaml.parse(text, loader)):
+            raise OperatorFault(f"{file} is not a study: a study has no YAML aliases (`*name`)")
+        data = yaml.load(text, Loader=loader)  # noqa: S506  # a safe loader
     except OSError as error:
         raise OperatorFault(f"{file} cannot be read: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise OperatorFault(f"{file} is not YAML: {error}") from error
+    except UnicodeDecodeError as error:
+        raise OperatorFault(f"{file} is not a study: it is not UTF-8 text") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise OperatorFault(f"{file} is not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise OperatorFault(
             f"{file} is not a study: it needs `schema: {SCHEMA}`; `steelyard plan` writes one"

@@ -210,7 +210,7 @@ class _Study:
         except BaseException:
             engine.gate.leave(trial, None)
             raise
-        engine.gate.leave(trial, record.evidence.cost_usd)
+        engine.gate.leave(trial, record.use)
         attempts.records.append(record)
         return None
 

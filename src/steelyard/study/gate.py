@@ -2,7 +2,7 @@
 
     enter(trial) -> ""        it may start; what it may cost is reserved
     enter(trial) -> "B_total" it may not; the trial ends without a run
-    leave(trial, 0.31)        the attempt has ended and cost this; None is not known
+    leave(trial, use)         the attempt has ended and used this; None is not known
 
 An engine calls `leave` once for each `enter` that returned "". Both may be called from several threads at once.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from steelyard.errors import OperatorFault
+from steelyard.evidence.run_use import RunUse
 from steelyard.plan.trial import Trial
 
 
@@ -27,5 +28,5 @@ class Gate:
         del trial, is_stopped
         return ""
 
-    def leave(self, trial: Trial, cost_usd: float | None) -> None:
+    def leave(self, trial: Trial, use: RunUse | None) -> None:
         """An attempt that was let in has ended."""

@@ -7,7 +7,7 @@ judgement and makes no run invalid. Before the first request one line announces 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from urllib.parse import urlsplit
 
@@ -20,8 +20,10 @@ from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.graders.grade import Graded
 from steelyard.graders.judged import judge_input as judge_inputs
 from steelyard.graders.judged import model_judge
-from steelyard.judge import ask, judgement
+from steelyard.judge import ask, judgement, prompt, score
+from steelyard.judge import cost as judge_costs
 from steelyard.judge import panel as judge_panel
+from steelyard.judge.judge_input import MAX_DIFF_BYTES
 from steelyard.study import answer_status
 from steelyard.verdict.auto_fail import auto_fail_reason
 
@@ -89,6 +91,15 @@ class Judging:
                 if isinstance(panel, judge_panel.Panel):
                     self.announce_request(panel)
 
+    def most_usd(self, contract: Contract, rows: judge_costs.Rows) -> float:
+        """What all questions to models about one run may cost, at the prices that are known."""
+        total = 0.0
+        for models, size in _questions(contract):
+            panel = judge_panel.Panel.from_environment(models, self.env)
+            if isinstance(panel, judge_panel.Panel):
+                total += judge_costs.most_usd(panel, size, rows)
+        return total
+
     def judge(
         self, contract: Contract, evidence: Evidence, grades: Sequence[Graded]
     ) -> judgement.Judgement | None:
@@ -108,6 +119,17 @@ class Judging:
         except Exception as defect:  # noqa: BLE001  # a judge's defect is no fault of the run's
             # Its text may hold what was sent, keys included.
             return judgement.Judgement.not_applicable(f"internal error in the judge: {type(defect).__name__}")
+
+
+def _questions(contract: Contract) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The models of each question about a run, and how many bytes it has at most."""
+    wanted = contract.spec.judge
+    if wanted is not False:
+        most_diff = MAX_DIFF_BYTES if wanted is None else wanted.max_diff_bytes
+        yield (wanted.models if wanted else ()), prompt.most_bytes(most_diff)
+    for entry in contract.graders:
+        if isinstance(entry.grader, model_judge.ModelJudge):
+            yield entry.grader.named_models, score.most_bytes()
 
 
 def _unfit(contract: Contract, evidence: Evidence) -> str:

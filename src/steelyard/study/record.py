@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,19 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.digest import graders_digest
 from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment, prepare_environment
-from steelyard.evidence.cost import cost_items
+from steelyard.evidence.cost import cost_items, listed_prices
 from steelyard.evidence.evidence import Evidence
-from steelyard.evidence.folder.gradings import SCHEMA, append_grading
+from steelyard.evidence.folder.folder import REPORT, json_bytes
+from steelyard.evidence.folder.gradings import SCHEMA, append_grading, grading_files
 from steelyard.evidence.in_use import InUse
 from steelyard.evidence.replay_ways import replay_ways
+from steelyard.evidence.run_use import RunUse, use_of_cost
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.filesystem.disk_reserve import Reserve
 from steelyard.filesystem.tree import shown
 from steelyard.graders.grade import Graded
 from steelyard.graders.grade_run import grade_run
+from steelyard.judge import cost as judge_costs
 from steelyard.judge import judgement
 from steelyard.study import answer_status
 from steelyard.study.alert_findings import alert_findings, quarantine_reason
@@ -37,6 +40,7 @@ from steelyard.verdict.status import Status, decide_status
 from steelyard.verdict.steps import step_results
 from steelyard.verdict.verdict import GradedRun, Rule, Verdict, decide
 
+REPORT_SCHEMA = "steelyard.report/1"  # a further member leaves it as it is; another value for the same run needs the next number
 MOST_CHANGED = 1000  # changed files that a report names
 
 
@@ -50,6 +54,7 @@ class Record:
     verdict: Verdict
     assurance: Assurance
     number: int = 1  # of the grading; the first is the result of record
+    use: RunUse | None = None  # what the envelopes of a study charge for the run, once it is graded
 
 
 def grade_evidence(  # noqa: PLR0913  # engines pass the last one
@@ -81,11 +86,18 @@ def grade_evidence(  # noqa: PLR0913  # engines pass the last one
 
 def _append_grading(record: Record, signer: Path | None, use: Callable[[Callable[[], Path]], Path]) -> Record:
     folder = record.evidence.folder
-    written = use(lambda: append_grading(folder, grading_of(record), signer))
-    record = replace(record, number=int(written.stem))
+    report = report_of(record, cost_of_judging(record))
+    bound = {} if grading_files(folder) else {"report": bound_report(report)}
+    written = use(lambda: append_grading(folder, {**grading_of(record), **bound}, signer))
+    record = replace(record, number=int(written.stem), use=use_of_cost(report["cost"]))
     if record.number == 1:
-        use(lambda: folder.write_json("report.json", report_of(record)))
+        use(lambda: folder.write_json(REPORT, report))
     return record
+
+
+def bound_report(report: Mapping[str, Any]) -> dict[str, str]:
+    """What a grading says of the file `report.json`, so that any version can tell whether it was altered."""
+    return {"schema": report["schema"], "digest": hashlib.sha256(json_bytes(report)).hexdigest()}
 
 
 def _status(contract: Contract, evidence: Evidence) -> Status:
@@ -152,16 +164,17 @@ def grading_of(record: Record) -> dict[str, Any]:
         "verdict": record.verdict.to_json(),
         "evaluation": None if evaluation is None else evaluation.model_dump(mode="json"),
         "assurance": record.assurance.to_json(),
+        "judge_cost": cost_of_judging(record),
     }
 
 
-def report_of(record: Record) -> dict[str, Any]:
+def report_of(record: Record, judge_cost: Mapping[str, Any] | None) -> dict[str, Any]:
     """The run report: identity, final state, outcomes, counts and durations; what is not known is null."""
     evidence, verdict = record.evidence, record.verdict
     manifest, change, counts = evidence.manifest, evidence.change, _counts(evidence)
     ways = replay_ways(manifest, evidence.summary)
     return {
-        "schema": "steelyard.report/1",
+        "schema": REPORT_SCHEMA,
         "run": manifest.get("run"),
         "contract": manifest.get("contract"),
         "content_root": manifest.get("repository", {}).get("content_root"),
@@ -193,7 +206,7 @@ def report_of(record: Record) -> dict[str, Any]:
         "replayable": bool(ways),
         "replay": [way.to_json() for way in ways],
         "protocol": protocol_of(manifest, evidence.outcomes),
-        "cost": cost_of(evidence),
+        "cost": cost_of(record, judge_cost),
         "alerts": evidence.summary.alerts,
         "interventions": evidence.summary.interventions,
         "decisions": evidence.summary.decisions,
@@ -202,8 +215,21 @@ def report_of(record: Record) -> dict[str, Any]:
     }
 
 
-def cost_of(evidence: Evidence) -> dict[str, Any]:
+def cost_of_judging(record: Record) -> dict[str, Any] | None:
+    """What our own requests to models cost: the judge's, and those of graders that ask models."""
+    judge = record.verdict.judge
+    opinions: list[Mapping[str, Any]] = [] if judge is None else [asdict(one) for one in judge.opinions]
+    for one in record.grades:
+        data = one.grade.data or {}
+        opinions += [] if data.get("reused") else data.get("opinions") or ()
+    if not opinions:
+        return None
+    return judge_costs.judge_cost(judge_costs.requests_of(opinions), listed_prices(record.evidence))
+
+
+def cost_of(record: Record, judge_cost: Mapping[str, Any] | None) -> dict[str, Any]:
     """Dollars, or the units of answers that have no price; by which list."""
+    evidence = record.evidence
     models = evidence.summary.models
     return {
         "usd": models.cost_usd,
@@ -212,7 +238,7 @@ def cost_of(evidence: Evidence) -> dict[str, Any]:
         "id": models.prices,
         "matched_models": dict(models.models),
         "estimated_answers": models.estimated,
-        "items": cost_items(evidence),
+        "items": cost_items(evidence, judge=judge_cost),
         "claimed": claimed_by_client(evidence),
     }
 

@@ -21,7 +21,7 @@ from steelyard.evidence.folder.signature import signs_as
 from steelyard.evidence.trace.chain import read_events
 from steelyard.monitors.watchdog import replay_alerts
 from steelyard.study.judging import Judging
-from steelyard.study.record import Record, grade_evidence
+from steelyard.study.record import Record, bound_report, grade_evidence
 from steelyard.study.verify_record import derived_report
 
 
@@ -67,9 +67,13 @@ class Regrader:
 
 
 def _report_if_missing(evidence: Evidence) -> None:
-    """A run that was killed between its first grading and the report gets the report of that grading."""
-    if not evidence.folder.file(REPORT).exists():
-        evidence.folder.write_json(REPORT, derived_report(evidence, read_gradings(evidence.folder)[0]))
+    """A run that was killed between its first grading and the report gets the report of that grading, if this version makes the same."""
+    if evidence.folder.file(REPORT).exists():
+        return
+    first = read_gradings(evidence.folder)[0]
+    report = derived_report(evidence, first)
+    if first.get("report") in (None, bound_report(report)):
+        evidence.folder.write_json(REPORT, report)
 
 
 def contract_digest(evidence: Evidence) -> str:

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import orjson
 
-from steelyard import __version__
 from steelyard.evidence.evidence import Evidence, read_evidence
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.annotations import read_annotations
@@ -18,12 +17,34 @@ from steelyard.evidence.folder.seal import Break, check_seal
 from steelyard.evidence.trace.chain import read_events
 from steelyard.judge.judgement import Judgement
 from steelyard.monitors.watchdog import replay_alerts
-from steelyard.study.record import Record, report_of
+from steelyard.study.record import Record, bound_report, report_of
 from steelyard.verdict.gates import Gate
 from steelyard.verdict.steps import StepResult
 from steelyard.verdict.verdict import Verdict
 
 _ABSENT = object()
+# What every report ever had.
+_ALWAYS = (
+    "schema",
+    "run",
+    "contract",
+    "content_root",
+    "final_tree",
+    "status",
+    "reason",
+    "acceptance",
+    "checks",
+    "termination",
+    "counts",
+    "durations",
+    "changed_files",
+    "comparability_class",
+    "replayable",
+    "protocol",
+    "cost",
+    "alerts",
+    "interventions",
+)
 
 
 def record_breaks(folder: RunFolder, public_key: Path | None = None, *, deep: bool = True) -> list[Break]:
@@ -50,7 +71,7 @@ def derived_report(evidence: Evidence, grading: Mapping[str, Any]) -> dict[str, 
     """`report.json` as the sealed evidence and that grading make it, as JSON."""
     # The report says nothing of the contract or of single grades that is not in the evidence or in the verdict.
     record = Record(cast("Any", None), evidence, (), _recorded(grading["verdict"]), cast("Any", None))
-    report: dict[str, Any] = orjson.loads(orjson.dumps(report_of(record)))
+    report: dict[str, Any] = orjson.loads(orjson.dumps(report_of(record, grading.get("judge_cost"))))
     return report
 
 
@@ -59,13 +80,33 @@ def _report_breaks(evidence: Evidence) -> Iterator[Break]:
     if not gradings or not evidence.folder.file(REPORT).exists():
         return  # killed between a grading and its report
     stored = evidence.folder.read_json(REPORT)
-    derived = derived_report(evidence, gradings[0])
-    # Another version may report more or less; what both report is the same.
-    same = gradings[0].get("harness", {}).get("version") == __version__
-    names = stored.keys() | derived.keys() if same else stored.keys() & derived.keys()
-    for name in sorted(names):
-        if stored.get(name, _ABSENT) != derived.get(name, _ABSENT):
-            yield Break(REPORT, f"altered: its `{name}` differs from the record")
+    yield from (Break(REPORT, f"altered: {why}") for why in _altered(stored, evidence, gradings[0]))
+
+
+def _altered(stored: Mapping[str, Any], evidence: Evidence, grading: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a report. Another version, or an earlier commit of this one, may have written more or fewer members."""
+    derived, bound = derived_report(evidence, grading), grading.get("report")
+    if bound == bound_report(derived):
+        names = sorted(stored.keys() | derived.keys())
+        return [_differs(name) for name in names if stored.get(name, _ABSENT) != derived.get(name, _ABSENT)]
+    both = sorted(stored.keys() & derived.keys()) if stored.get("schema") == derived["schema"] else []
+    found = [_differs(name) for name in both if not _agree(stored[name], derived[name])]
+    if bound is None:  # a grading from before gradings named their report
+        return [*found, *(f"its `{name}` is missing" for name in _ALWAYS if name not in stored)]
+    return found or ([] if bound == bound_report(stored) else ["it is not the report that grading 1 names"])
+
+
+def _differs(name: str) -> str:
+    return f"its `{name}` differs from the record"
+
+
+def _agree(stored: Any, derived: Any) -> bool:
+    """Whether two values are the same where both say something."""
+    if isinstance(stored, dict) and isinstance(derived, dict):
+        return all(_agree(stored[name], derived[name]) for name in stored.keys() & derived.keys())
+    if isinstance(stored, list) and isinstance(derived, list):
+        return len(stored) == len(derived) and all(map(_agree, stored, derived))
+    return bool(stored == derived)
 
 
 def _recorded(data: Mapping[str, Any]) -> Verdict:

@@ -227,7 +227,7 @@ def test_a_grading_that_leaves_out_a_failing_check_is_found(tmp_path: Path) -> N
     run = make_run(tmp_path, outcome="fail")
     seal(run)
     append_grading(run, make_grading("pass", grades=[]))
-    assert reasons(run) == ["it says None for the check unit, but the sealed outcome is fail"]
+    assert reasons(run) == ["it says nothing of the check unit, but the sealed outcome is fail"]
 
 
 def test_a_grading_by_another_contract_is_found_unless_it_calls_the_run_invalid(run: RunFolder) -> None:

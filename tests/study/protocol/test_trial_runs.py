@@ -10,6 +10,7 @@ from steelyard.contract.contract import Contract
 from steelyard.plan.order import draw_order
 from steelyard.plan.trial import Trial
 from steelyard.store.entry import ALTERED, INTERRUPTED, NOT_GRADED, PAUSED, RUNNING, Entry
+from steelyard.study.protocol.charges import Charges
 from steelyard.study.protocol.make_plan import Wish, make_plan
 from steelyard.study.protocol.progress import KeptRun, Progress, TrialRuns, is_final, run_key
 from steelyard.study.protocol.run_study import planned_trials
@@ -22,11 +23,10 @@ def runs(contract: Callable[..., Contract]) -> Callable[..., TrialRuns]:
     made = contract()
 
     def of(*entries: Entry) -> TrialRuns:
-        return TrialRuns(
-            Trial(made, "noop"),
-            tuple(map(KeptRun.of, entries)),
-            tuple(run_key(one.run) for one in entries),
-        )
+        runs = TrialRuns(Trial(made, "noop"))
+        for one in entries:
+            runs.add(run_key(one.run), KeptRun.of(one))
+        return runs
 
     return of
 
@@ -53,9 +53,9 @@ def test_a_run_that_the_operator_or_the_machine_ended_is_not_final(termination: 
 
 def test_the_first_final_run_counts_and_no_later_one(runs: Callable[..., TrialRuns]) -> None:
     made = runs(
-        entry("a", "invalid", "infrastructure"),
-        entry("b", "fail"),
-        entry("c", "pass"),
+        entry("20260307T120000000Z-a", "invalid", "infrastructure"),
+        entry("20260307T120001000Z-b", "fail"),
+        entry("20260307T120002000Z-c", "pass"),
     )
     assert made.final is not None
     assert made.final.state == "fail"
@@ -91,13 +91,22 @@ def test_the_fate_of_a_trial_follows_from_its_runs(
 def progress(contract: Callable[..., Contract]) -> Progress:
     made = contract()
     plan = make_plan(Wish("small", [(made, made.folder)], ["mine=command:true"], repeats=2)).named("x.csv")
-    return Progress(plan, planned_trials(plan, draw_order(plan), {made.id: made}), lambda _: 0.0)
+    return Progress(plan, planned_trials(plan, draw_order(plan), {made.id: made}), Charges())
 
 
 def test_trials_that_ended_alike_share_what_is_kept_of_them(progress: Progress) -> None:
     for name, trial in enumerate(progress.trials):
         progress.add(Entry(f"run-{name}", "pass", trial=trial, termination="completed", tags=("slow",)))
-    assert len({id(one.entries) for one in progress.trials.values()}) == 1
+    assert len({id(one._kept) for one in progress.trials.values()}) == 1  # what takes the memory
+
+
+def test_runs_that_cost_differently_share_the_rest(progress: Progress) -> None:
+    costs = [None, 0.0, *(0.25 * at for at in range(1, len(progress.trials) - 1))]
+    for (name, trial), cost in zip(enumerate(progress.trials), costs, strict=True):
+        progress.add(Entry(f"run-{name}", "pass", trial=trial, termination="completed", cost_usd=cost))
+    assert [one.entries[0].cost_usd for one in progress.trials.values()] == costs
+    assert [run.cost_usd for _, run in progress.finished] == costs
+    assert len({id(one._kept) for one in progress.trials.values()}) == 1  # as above
 
 
 def test_a_run_that_is_read_again_replaces_what_was_kept_of_it(progress: Progress) -> None:

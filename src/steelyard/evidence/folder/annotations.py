@@ -42,6 +42,13 @@ def append_annotation(folder: RunFolder, data: Mapping[str, Any], signer: Path |
     return append_record(folder, SERIES, {"schema": SCHEMA, **data}, signer)
 
 
+def reviewed_minutes(folder: RunFolder) -> float | None:
+    """What reviewers say that they spent on a run; None where no one said."""
+    found = [one.get("minutes") for one in read_annotations(folder).records]
+    minutes = [one for one in found if isinstance(one, int | float)]
+    return sum(minutes) if minutes else None
+
+
 def read_annotations(folder: RunFolder) -> ReadAnnotations:
     """Reading never fails: `faults` says what was altered, removed or does not belong there."""
     strangers = list(_strangers(folder))

@@ -15,6 +15,7 @@ all before it durable, and is written last.
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import threading
 from collections.abc import Iterable
@@ -32,6 +33,7 @@ from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.filesystem.plain_file import read_plain
+from steelyard.filesystem.tree import shown
 
 State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
@@ -78,6 +80,14 @@ class RunFolder:
         return self.path.name
 
     @property
+    def typed(self) -> str:
+        """How a command names this run from here: its id, or its path where it is not in the default folder."""
+        if self.path.parent.resolve() == RUNS.resolve():
+            return shlex.quote(shown(self.run_id))
+        path, here = self.path.absolute(), Path.cwd()
+        return shlex.quote(shown(str(path.relative_to(here) if path.is_relative_to(here) else path)))
+
+    @property
     def state(self) -> State:
         try:
             is_plain = stat.S_ISREG(os.lstat(f"{self.path}/{SEAL}").st_mode)
@@ -113,14 +123,18 @@ class RunFolder:
         return target
 
     def write_json(self, name: str, data: Any, *, durable: bool = False) -> Path:
-        options = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        return self.write_bytes(name, orjson.dumps(data, option=options), durable=durable)
+        return self.write_bytes(name, json_bytes(data), durable=durable)
 
     def read_bytes(self, name: str) -> bytes:
         return read_plain(f"{self.path}/{name}")
 
     def read_json(self, name: str) -> Any:
         return orjson.loads(self.read_bytes(name))
+
+
+def json_bytes(data: Any) -> bytes:
+    """As JSON files of a run folder are written."""
+    return orjson.dumps(data, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def write_atomic(target: Path, data: bytes, *, durable: bool) -> None:
@@ -237,6 +251,11 @@ def find_run(root: Path, prefix: str) -> RunFolder:
 
     `last` is the one that started last.
     """
+    if not prefix:
+        raise OperatorFault(
+            f"the name of a run is empty; `{LAST}` is the newest one, `steelyard runs` lists them"
+        )
+    refuse_file(root)
     if prefix == LAST:
         return _last(root)
     if "/" in prefix and Path(prefix).is_dir():
@@ -249,7 +268,7 @@ def find_run(root: Path, prefix: str) -> RunFolder:
     exact = [run for run in runs if run.run_id == prefix]
     if exact:
         return exact[0]
-    if not runs and prefix and _is_run(Path(prefix)):  # a folder right here, said without a slash
+    if not runs and _is_run(Path(prefix)):  # a folder right here, said without a slash
         return RunFolder(Path(prefix).resolve())
     if not runs:
         raise OperatorFault(
@@ -257,6 +276,12 @@ def find_run(root: Path, prefix: str) -> RunFolder:
         )
     names = ", ".join(run.run_id for run in runs[:5])
     raise OperatorFault(f"{prefix} matches {len(runs)} runs: {names}; write more of the id")
+
+
+def refuse_file(root: Path) -> None:
+    """A folder that is not there yet has no runs; a file never has any."""
+    if root.exists() and not root.is_dir():
+        raise OperatorFault(f"--runs {root} is not a folder")
 
 
 def _last(root: Path) -> RunFolder:

@@ -2,6 +2,7 @@
 
     {"schema": "steelyard.grading/1", "number": 2, "seal": "<digest of the seal>",
      "previous": "<sha256 of gradings/0001.json>", "grades": [...], "verdict": {...}, ...,
+     "report": {"schema": "steelyard.report/1", "digest": "<of report.json>"},     in the first alone
      "digest": "<64 hex>", "signature": {"algorithm": "ed25519", "public_key": "...", "value": "..."}}
 
 The first is the result of record. Each names the seal it judges and the bytes of the one before it; `digest` and
@@ -19,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -180,15 +182,15 @@ class Sealed(NamedTuple):
     @classmethod
     def of(cls, folder: RunFolder) -> Sealed:
         outcomes: dict[str, str] = {}
-        try:
-            manifest = folder.read_json(MANIFEST)
-            contract = manifest.get("contract", {}).get("digest")
+        with suppress(*_DAMAGED):
             root = folder.file(CHECKS)
             for path in sorted(root.iterdir()) if root.is_dir() else ():
                 outcomes[path.name] = folder.read_json(f"{CHECKS}/{path.name}/{OUTCOME}")["outcome"]
+        try:
+            manifest = folder.read_json(MANIFEST)
+            return cls(manifest.get("contract", {}).get("digest"), outcomes, manifest.get("workspace"))
         except _DAMAGED:
             return cls(None, outcomes, None)
-        return cls(contract, outcomes, manifest.get("workspace"))
 
 
 def _misplaced(grading: Mapping[str, Any], name: str, number: int, seal: str, previous: str) -> str:
@@ -230,7 +232,9 @@ def _contradictions(grading: Mapping[str, Any], sealed: Sealed) -> Iterator[str]
         outcome = sealed.outcomes.get(name)
         # A grader may fail to decide on any outcome; it may not decide otherwise.
         if outcomes.get(name) not in (outcome, "error") or name not in outcomes:
-            yield f"it says {outcomes.get(name)} for the check {name}, but the sealed outcome is {outcome}"
+            claim = f"it says {outcomes[name]} for" if name in outcomes else "it says nothing of"
+            sealed_as = f"the sealed outcome is {outcome}" if outcome else "there is no sealed outcome"
+            yield f"{claim} the check {name}, but {sealed_as}"
 
 
 def blocks(grade: Mapping[str, Any]) -> bool:

@@ -51,7 +51,9 @@ from steelyard.filesystem.tree import shown
 
 SCHEMA = "steelyard.seal/1"
 FEW_FILES = 32  # up to here an fsync each; beyond, one call for the whole file system
-_UNSEALED = {GRADINGS, GRADINGS_HEAD, ANNOTATIONS, ANNOTATIONS_HEAD, REPORT, SEAL}
+NOT_SEALED = frozenset(
+    {GRADINGS, GRADINGS_HEAD, ANNOTATIONS, ANNOTATIONS_HEAD, REPORT, SEAL}
+)  # first parts of names that a seal does not cover
 _MAY_BE_EMPTY = {AGENT, ANNOTATIONS, BLOBS, CHECKS, GRADINGS}  # every run begins with them
 _MEMBERS = {"schema", "run", "at", "head", "events", "files", "digest"}
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
@@ -242,7 +244,7 @@ def _sealed_files(root: Path) -> Iterator[_Found]:
         with os.scandir(f"{root}/{folder}") as entries:
             for entry in entries:
                 name = f"{folder}/{entry.name}" if folder else entry.name
-                if name not in _UNSEALED:
+                if name not in NOT_SEALED:
                     (pending if entry.is_dir(follow_symlinks=False) else names).append(name)
     for encoded, name in sorted((quote(os.fsencode(name), safe=_SAFE), name) for name in names):
         path = root / name

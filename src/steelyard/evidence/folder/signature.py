@@ -67,6 +67,11 @@ def _private(path: Path) -> Ed25519PrivateKey:
     return key
 
 
+def check_public_key(path: Path) -> None:
+    """Raises OperatorFault for a file that is none: a record that is not signed would hide the mistake."""
+    _public(path)
+
+
 def _public(path: Path) -> Ed25519PublicKey:
     from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415  # see above
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415

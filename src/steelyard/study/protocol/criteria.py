@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.plan.study_plan import Stage
-from steelyard.plan.trial import HONEYPOT
+from steelyard.plan.trial import HONEYPOT, Trial
 from steelyard.stats.clusters import Cluster
 from steelyard.stats.design.icc import icc_value
 from steelyard.study.protocol.planned_power import (
@@ -25,7 +25,7 @@ from steelyard.study.protocol.planned_power import (
     compares_agents,
     planned_power,
 )
-from steelyard.study.protocol.progress import Progress, TrialRuns
+from steelyard.study.protocol.progress import KeptRun, Progress, TrialRuns
 
 _CHECKED = ("noop", "reference")  # whose runs change nothing, or always the same
 
@@ -216,16 +216,20 @@ def flaky_contracts(progress: Progress) -> tuple[set[str], int]:
     return flaky | tagged, len(seen)
 
 
-def outcomes_by_contract(progress: Progress, agent: str) -> dict[str, Cluster]:
-    """Contract digest -> successes and trials that count for the primary endpoint; honeypots do not."""
+def _is_scorable(_: Trial, run: KeptRun) -> bool:
+    return run.status == "scorable"
+
+
+def outcomes_by_contract(
+    progress: Progress, agent: str, counts: Callable[[Trial, KeptRun], bool] = _is_scorable
+) -> dict[str, Cluster]:
+    """Contract digest -> successes and trials: those that count for the primary endpoint, or others; honeypots do not."""
     found: dict[str, Cluster] = {}
-    for trial, entry in progress.finished:
-        is_counted = (
-            trial.place is not None and trial.place.stratum != HONEYPOT and entry.status == "scorable"
-        )
-        if trial.agent == agent and is_counted:
+    for trial, run in progress.finished:
+        is_planned = trial.place is not None and trial.place.stratum != HONEYPOT
+        if trial.agent == agent and is_planned and counts(trial, run):
             before = found.get(trial.contract.digest, Cluster(0, 0))
             found[trial.contract.digest] = Cluster(
-                before.successes + (entry.state == "pass"), before.trials + 1
+                before.successes + (run.state == "pass"), before.trials + 1
             )
     return found

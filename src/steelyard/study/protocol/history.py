@@ -1,6 +1,6 @@
 """The index of earlier runs, and a price list -> what each agent took on each contract: the `History` of a forecast.
 
-With a price list that has prices of models, the tokens and requests of earlier runs are priced by it, so that a forecast is right when
+With a price list the minutes, starts and files of earlier runs are priced by it. If it has prices of models, the tokens and requests of earlier runs are priced by it, so that a forecast is right when
 prices have changed since. A run whose tokens are not known keeps the cost that it had.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from steelyard.evidence.run_use import use_of_cost
 from steelyard.plan.forecast import Earlier, History
 from steelyard.providers.prices import CostModel
 from steelyard.providers.usage import Usage
@@ -17,16 +18,31 @@ from steelyard.store.store import Store
 
 
 def read_history(store: Store, prices: CostModel | None = None) -> History:
-    is_priced = prices is not None and prices.prices_requests
     found: dict[tuple[str, str], list[Earlier]] = {}
-    for one in store.query(lines=is_priced):
+    for one in store.query(lines=prices is not None):
         if one.status is None:
             continue
         usd = one.cost_usd
-        if is_priced and prices is not None and one.line is not None:
-            usd = reprice(one.line.get("usage"), prices, usd)
+        if prices is not None and one.line is not None:
+            if prices.prices_requests:
+                usd = reprice(one.line.get("usage"), prices, usd)
+            usd = None if usd is None else usd + _rest_usd(one.line, prices.by_name)
         found.setdefault((one.agent, one.contract), []).append(Earlier(usd, one.wall_s))
     return History(found)
+
+
+def _rest_usd(line: Mapping[str, Any], prices: Mapping[str, float]) -> float:
+    """Execution, overhead and judge of an earlier run at these prices: what was metered of it. Nobody's minutes."""
+    cost = line.get("cost")
+    items = cost.get("items") if isinstance(cost, Mapping) else None
+    found = [items.get(name) or {} for name in ("exec", "overhead")] if isinstance(items, Mapping) else []
+    quantities = {name: amount for item in found for name, amount in (item.get("quantities") or {}).items()}
+    judge = use_of_cost(cost).judge if isinstance(cost, Mapping) else None
+    return (judge or 0.0) + sum(
+        prices.get(name, 0.0) * amount
+        for name, amount in quantities.items()
+        if isinstance(amount, int | float)
+    )
 
 
 def reprice(usage: Any, prices: CostModel, usd: float | None) -> float | None:

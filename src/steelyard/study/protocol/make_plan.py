@@ -12,13 +12,13 @@ from typing import NamedTuple
 import orjson
 from pydantic import ValidationError
 
-from steelyard.agents.base import Agent
 from steelyard.agents.catalogue import agent_for
 from steelyard.contract.contract import Contract
 from steelyard.errors import OperatorFault
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 from steelyard.plan.forecast import Cap, History, forecast
 from steelyard.plan.order import REFERENCE, draw_order, order_csv
+from steelyard.plan.projection import Point, project
 from steelyard.plan.study_plan import (
     Envelopes,
     Options,
@@ -26,13 +26,24 @@ from steelyard.plan.study_plan import (
     PlannedAgent,
     PlannedContract,
     PlannedCostModel,
+    RankingRule,
     Stages,
     Stopping,
     StudyPlan,
     first_problem,
 )
-from steelyard.plan.trial import HONEYPOT, PROTOCOL_SEED
+from steelyard.plan.trial import HONEYPOT, PROTOCOL_SEED, Trial
 from steelyard.providers.prices import read_cost_model
+from steelyard.study.judging import Judging
+from steelyard.study.protocol.charges import (
+    MICRO,
+    NOTHING,
+    Charges,
+    Split,
+    charges_with,
+    default_acceptance_s,
+)
+from steelyard.study.protocol.planned_budget import bound_of, check_budget, envelope_forecast
 from steelyard.study.protocol.planned_power import power_forecast
 
 NOOP = "noop"
@@ -55,7 +66,10 @@ class Wish:
     budget: Envelopes = field(default_factory=Envelopes)
     stages: Stages = field(default_factory=Stages)
     stopping: Stopping = field(default_factory=Stopping)
+    ranking: RankingRule = field(default_factory=RankingRule)
     sandbox: str | None = None
+    acceptance_s: float | None = None  # what the checks of one run may take together
+    judging: Judging | None = None  # what judging may cost is in the bounds
     jobs: int = 1
     out: Path = Path()  # contracts are named relative to this folder
 
@@ -63,6 +77,7 @@ class Wish:
 class MadePlan(NamedTuple):
     plan: StudyPlan  # without the name of its order's file, and without a digest
     order: bytes
+    projection: tuple[Point, ...] = ()
 
     def named(self, file: str) -> StudyPlan:
         """The plan as it is written: with the hash of its order, and its own digest."""
@@ -74,11 +89,16 @@ class MadePlan(NamedTuple):
 def make_plan(wish: Wish, history: History | None = None) -> MadePlan:
     """Raises OperatorFault for limits that contradict each other or the contracts."""
     everything = [*wish.contracts, *wish.honeypots]
-    most_usd = max(contract.spec.budget.cost_usd for contract, _ in everything)
+    charges = _charges(wish)
+    limits = {contract.id: _acceptance_s(wish, contract, charges) for contract, _ in everything}
+    bounds = {
+        contract.id: bound_of(Trial(contract, NOOP, acceptance_s=limits[contract.id]), charges)
+        for contract, _ in everything
+    }
     budget = wish.budget
     if budget.run_usd is None:
-        budget = budget.model_copy(update={"run_usd": most_usd})
-    _check_budget(budget, everything)
+        budget = budget.model_copy(update={"run_usd": max(one.total for one in bounds.values()) / MICRO})
+    check_budget(budget, bounds)
     honeypots = {contract.id for contract, _ in wish.honeypots}
     try:
         plan = StudyPlan(
@@ -89,6 +109,7 @@ def make_plan(wish: Wish, history: History | None = None) -> MadePlan:
             budget=budget,
             stages=wish.stages,
             stopping=wish.stopping,
+            ranking=wish.ranking,
             options=_options(wish),
             sandbox=wish.sandbox,
             agents=tuple(_agents(wish, everything[0][0])),
@@ -99,6 +120,7 @@ def make_plan(wish: Wish, history: History | None = None) -> MadePlan:
                     stratum=HONEYPOT if contract.id in honeypots else stratum_of(contract),
                     path=os.path.relpath(path.absolute(), wish.out.absolute()),
                     has_reference=has_reference(contract),
+                    acceptance_s=limits[contract.id],
                 )
                 for contract, path in everything
             ),
@@ -106,14 +128,26 @@ def make_plan(wish: Wish, history: History | None = None) -> MadePlan:
     except ValidationError as error:
         raise OperatorFault(first_problem(error)) from error
     slots = draw_order(plan)
-    caps = {
-        (agent.name, contract.id): _cap(agent.agent, contract, wish.options)
+    most = {
+        (agent.name, contract.id): _most(
+            Trial(contract, agent.agent, options=wish.options, acceptance_s=limits[contract.id]), charges
+        )
         for agent in plan.agents
         for contract, _ in everything
     }
+    caps = {
+        key: Cap(one.total / MICRO, _wall_s(contract, key[0]))
+        for contract, _ in everything
+        for key, one in most.items()
+        if key[1] == contract.id
+    }
     expected = forecast(slots, history or History(), caps, jobs=wish.jobs, seed=wish.seed)
     expected["power"] = power_forecast(plan)
-    return MadePlan(plan.model_copy(update={"forecast": expected}), order_csv(slots))
+    expected["envelope"] = envelope_forecast(plan.budget, slots, most)
+    projected = project(
+        slots, history or History(), {key: one.to_json() for key, one in most.items()}, seed=wish.seed
+    )
+    return MadePlan(plan.model_copy(update={"forecast": expected}), order_csv(slots), tuple(projected))
 
 
 def _options(wish: Wish) -> Options:
@@ -137,20 +171,6 @@ def _options(wish: Wish) -> Options:
         model_text=gateway.model_text,
         redact=gateway.redact,
     )
-
-
-def _check_budget(budget: Envelopes, contracts: Sequence[tuple[Contract, Path]]) -> None:
-    """A run may spend what its contract allows, and that is enforced in the run; so no contract allows more than B_run."""
-    run_usd = budget.run_usd or 0.0
-    for contract, _ in contracts:
-        if contract.spec.budget.cost_usd > run_usd:
-            raise OperatorFault(
-                f"{contract.id} allows {contract.spec.budget.cost_usd:g} USD a run, more than --run-budget {run_usd:g}; "
-                "lower its `budget.cost_usd`, or raise --run-budget"
-            )
-    for name, envelope in (("--task-budget", budget.task_usd), ("--budget", budget.total_usd)):
-        if envelope is not None and envelope < run_usd:
-            raise OperatorFault(f"{name} {envelope:g} is less than one run may cost, {run_usd:g} USD")
 
 
 def _agents(wish: Wish, contract: Contract) -> list[PlannedAgent]:
@@ -191,16 +211,25 @@ def has_reference(contract: Contract) -> bool:
     return contract.spec.oracle.reference is not None or any(step.reference for step in contract.steps)
 
 
-def may_spend(agent: Agent, contract: Contract) -> bool:
-    """Whether a run can cost money: the agent is a process that can reach a host or a model."""
-    own = agent.resources
-    reach = own.hosts or own.providers or contract.spec.environment.network != "none"
-    return agent.in_sandbox and bool(reach)
+def _charges(wish: Wish) -> Charges:
+    """What runs may cost, by the price list that the operator typed."""
+    path = wish.options.gateway.cost_model
+    return charges_with(read_cost_model(Path(path)) if path else None, wish.judging)
 
 
-def _cap(text: str, contract: Contract, options: AgentOptions) -> Cap:
-    budget = contract.spec.budget
-    if text == REFERENCE and not has_reference(contract):
-        return Cap(0.0, 0.0)
-    spends = may_spend(agent_for(text, contract, options), contract)
-    return Cap(budget.cost_usd if spends else 0.0, budget.wall_s)
+def _acceptance_s(wish: Wish, contract: Contract, charges: Charges) -> float | None:
+    """Where a minute of a sandbox has a price, the checks of a run have a limit; else only if the operator wants one."""
+    if wish.acceptance_s is not None:
+        return wish.acceptance_s
+    return default_acceptance_s(contract) if charges.prices_execution and contract.checks else None
+
+
+def _most(trial: Trial, charges: Charges) -> Split:
+    """The bound of one run; nothing for a reference that a contract does not have."""
+    is_missing = trial.agent == REFERENCE and not has_reference(trial.contract)
+    return NOTHING if is_missing else charges.most(trial)
+
+
+def _wall_s(contract: Contract, agent: str) -> float:
+    is_missing = agent == REFERENCE and not has_reference(contract)
+    return 0.0 if is_missing else contract.spec.budget.wall_s

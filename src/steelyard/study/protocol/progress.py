@@ -8,20 +8,24 @@ counts for nothing, but what it may have cost is charged.
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from steelyard.plan.study_plan import StudyPlan
 from steelyard.plan.trial import Trial
 from steelyard.store.entry import ACTIVE, ALTERED, UNFINISHED, Entry
+from steelyard.study.protocol.charges import MICRO, NOTHING, Charges, Split, micro
 
 _NOT_FINAL = frozenset({"operator", "infrastructure"})
 _DAY, _TIME = 8, 19  # characters at the start of a run's name: 20260307T120000123Z
-_MOST_ALIKE = 1000  # kinds of endings that are shared: costs may all be different
+_HASH_BITS = 64
+_MOST_ALIKE = 1000  # kinds of endings that are shared
 
 Fate = Literal["waiting", "running", "finished", "invalid"]
 
@@ -45,9 +49,10 @@ class KeptRun(NamedTuple):
     tags: tuple[str, ...]
     cost_usd: float | None
     is_unsafe: bool
+    charge: Split = NOTHING
 
     @classmethod
-    def of(cls, entry: Entry) -> KeptRun:
+    def of(cls, entry: Entry, charge: Split = NOTHING) -> KeptRun:
         return cls(
             sys.intern(entry.state),
             _shared(entry.status),
@@ -55,6 +60,7 @@ class KeptRun(NamedTuple):
             tuple(map(sys.intern, entry.tags)),
             entry.cost_usd,
             entry.is_unsafe,
+            charge,
         )
 
 
@@ -63,52 +69,119 @@ def _shared(word: str | None) -> str | None:
 
 
 def run_key(run: str) -> int:
-    """A number for the name of a run, in the order of their times: 40 bytes where the name takes 100."""
+    """A number for the name of a run, in the order of their times."""
     time = "".join(filter(str.isdecimal, run[:_TIME])) if run[:_DAY].isdecimal() else ""
-    return int(time or 0) << 64 | int.from_bytes(
-        hashlib.blake2b(run.encode(errors="surrogateescape"), digest_size=8).digest()
+    return int(time or 0) << _HASH_BITS | int.from_bytes(
+        hashlib.blake2b(run.encode(errors="surrogateescape"), digest_size=_HASH_BITS // 8).digest()
     )
+
+
+class RunNumbers:
+    """Key, cost and charge of one run of each trial, in arrays that have their size before the first trial ends."""
+
+    def __init__(self, trials: int) -> None:
+        self._times, self._hashes = array("Q", bytes(8 * trials)), array("Q", bytes(8 * trials))
+        self._costs = array("d", bytes(8 * trials))
+        self._charges = array("q", bytes(8 * trials * len(NOTHING)))
+
+    def put(self, at: int, key: int, run: KeptRun) -> None:
+        self._times[at], self._hashes[at] = divmod(key, 1 << _HASH_BITS)
+        self._costs[at] = math.nan if run.cost_usd is None else run.cost_usd
+        self._charges[at * len(NOTHING) : (at + 1) * len(NOTHING)] = array("q", run.charge)
+
+    def key(self, at: int) -> int:
+        return self._times[at] << _HASH_BITS | self._hashes[at]
+
+    def of(self, at: int, alike: KeptRun) -> KeptRun:
+        """The run, of which `alike` has what other runs share."""
+        cost = self._costs[at]
+        charge = Split(*self._charges[at * len(NOTHING) : (at + 1) * len(NOTHING)])
+        return alike._replace(cost_usd=None if math.isnan(cost) else cost, charge=charge)
 
 
 @dataclass(slots=True)
 class TrialRuns:
-    """The runs of one trial, oldest first."""
+    """The runs of one trial. Of a trial with one run, `numbers` has its numbers, and trials that ended alike share the rest."""
 
     trial: Trial
-    entries: tuple[KeptRun, ...] = ()
-    keys: int | tuple[int, ...] = ()  # of the runs; of a single one its key
+    numbers: RunNumbers = field(default_factory=lambda: RunNumbers(1), repr=False)
+    at: int = 0  # in `numbers`
     fault: str = ""  # why it has no run; of this command, for the next one tries again
+    _kept: KeptRun | tuple[tuple[int, KeptRun], ...] = ()
 
-    def keyed(self) -> list[tuple[int, KeptRun]]:
-        keys = self.keys if isinstance(self.keys, tuple) else (self.keys,)
-        return list(zip(keys, self.entries, strict=True))
+    def add(self, key: int, run: KeptRun, share: Callable[[KeptRun], KeptRun] = lambda one: one) -> None:
+        """A run that is known already is replaced."""
+        keyed = sorted([*(one for one in self._keyed() if one[0] != key), (key, run)], key=itemgetter(0))
+        if len(keyed) > 1:
+            self._kept = tuple(keyed)
+            return
+        self.numbers.put(self.at, key, run)
+        self._kept = share(run._replace(cost_usd=None, charge=NOTHING))
+
+    def charge_people(self, key: int, people: int, share: Callable[[KeptRun], KeptRun]) -> None:
+        """What people cost, in millionths of a dollar, for the run with this key."""
+        for one, run in self._keyed():
+            if one == key:
+                self.add(key, run._replace(charge=run.charge._replace(people=people)), share)
+
+    def _keyed(self) -> tuple[tuple[int, KeptRun], ...]:
+        """With their numbers, oldest first."""
+        if not isinstance(self._kept, KeptRun):
+            return self._kept
+        return ((self.numbers.key(self.at), self.numbers.of(self.at, self._kept)),)
+
+    @property
+    def entries(self) -> tuple[KeptRun, ...]:
+        """Oldest first."""
+        return tuple(run for _, run in self._keyed())
 
     @property
     def final(self) -> KeptRun | None:
         """The first run that counts: a later one would be a second chance."""
+        if isinstance(self._kept, KeptRun) and not is_final(self._kept):
+            return None
         return next((one for one in self.entries if is_final(one)), None)
 
     def fate(self, attempts: int) -> Fate:
-        if self.final is not None:
+        runs = (
+            (self._kept,) if isinstance(self._kept, KeptRun) else self.entries
+        )  # without its numbers, which take longer
+        if any(map(is_final, runs)):
             return "finished"
-        spoiled = [one for one in self.entries if is_spoiled(one)]
-        if len(spoiled) >= attempts:
+        if sum(map(is_spoiled, runs)) >= attempts:
             return "invalid"
-        return "running" if any(one.state in ACTIVE for one in self.entries) else "waiting"
+        return "running" if any(one.state in ACTIVE for one in runs) else "waiting"
+
+
+def sum_of(trials: Iterable[TrialRuns], *, is_active: bool | None = None) -> Split:
+    """What the runs of some trials are charged: all, those that are under way (their bounds), or those that have ended."""
+    models = execution = judge = overhead = people = 0
+    for one in trials:
+        for run in one.entries:
+            if is_active is None or (run.state in ACTIVE) == is_active:
+                charge = run.charge
+                models += charge.models
+                execution += charge.execution
+                judge += charge.judge
+                overhead += charge.overhead
+                people += charge.people
+    return Split(models, execution, judge, overhead, people)
 
 
 class Progress:
-    """`cap_of` has what a run may cost; it is charged where a record does not say the cost."""
+    """`charges` has what a run may cost; that is charged where a record does not say the cost."""
 
-    def __init__(self, plan: StudyPlan, trials: Iterable[Trial], cap_of: Callable[[Trial], float]) -> None:
+    def __init__(self, plan: StudyPlan, trials: Iterable[Trial], charges: Charges) -> None:
         self.plan = plan
-        self._cap_of = cap_of
-        self.trials: dict[str, TrialRuns] = {one.id: TrialRuns(one) for one in trials}
+        self.charges = charges
+        planned = list(trials)
+        numbers = RunNumbers(len(planned))
+        self.trials: dict[str, TrialRuns] = {
+            one.id: TrialRuns(one, numbers, at) for at, one in enumerate(planned)
+        }
         self.strangers = 0  # runs of the study that the plan does not have, of contracts that changed
         self.unsafe: set[int] = set()  # keys of runs: agents under test that failed the safety gate
-        self._alike: dict[
-            tuple[KeptRun, ...], tuple[KeptRun, ...]
-        ] = {}  # the runs of trials that ended alike
+        self._alike: dict[KeptRun, KeptRun] = {}
         self._under_test = {one.agent for one in plan.agents if one.role == "agent"}
 
     def add(self, entry: Entry) -> None:
@@ -117,28 +190,28 @@ class Progress:
         if runs is None:
             self.strangers += 1
             return
-        key, kept = run_key(entry.run), KeptRun.of(entry)
+        key, kept = run_key(entry.run), KeptRun.of(entry, self._charge(runs.trial, entry))
         if kept.is_unsafe and runs.trial.agent in self._under_test:
             self.unsafe.add(key)
-        keyed = sorted([*(one for one in runs.keyed() if one[0] != key), (key, kept)], key=itemgetter(0))
-        runs.entries = self._share(tuple(one for _, one in keyed))
-        runs.keys = key if len(keyed) == 1 else tuple(one for one, _ in keyed)
+        runs.add(key, kept, self._share)
 
-    def _share(self, entries: tuple[KeptRun, ...]) -> tuple[KeptRun, ...]:
-        """The same entries, in one copy for all trials that have them."""
+    def charge_people(self, trial: str, run: str, usd: float) -> None:
+        """What the minutes that people recorded for a run cost: it replaces what was known."""
+        self.trials[trial].charge_people(run_key(run), micro(usd), self._share)
+
+    def _share(self, run: KeptRun) -> KeptRun:
+        """The same run, in one copy for all trials that ended alike."""
         if len(self._alike) < _MOST_ALIKE:
-            return self._alike.setdefault(entries, entries)
-        return self._alike.get(entries, entries)
+            return self._alike.setdefault(run, run)
+        return self._alike.get(run, run)
 
-    def cost_of(self, entry: Entry) -> float:
+    def charge_of(self, entry: Entry) -> Split:
         """Of a run of any trial; nothing where the plan does not have the trial."""
         runs = self.trials.get(entry.trial or "")
-        return 0.0 if runs is None else self.cost_of_run(runs, KeptRun.of(entry))
+        return NOTHING if runs is None else self._charge(runs.trial, entry)
 
-    def cost_of_run(self, runs: TrialRuns, run: KeptRun) -> float:
-        if run.cost_usd is not None and run.state not in UNFINISHED:
-            return run.cost_usd
-        return self._cap_of(runs.trial)
+    def _charge(self, trial: Trial, entry: Entry) -> Split:
+        return self.charges.of(trial, None if entry.state in UNFINISHED else entry.use)
 
     def of_stage(self, stage: str) -> list[TrialRuns]:
         return [
@@ -166,8 +239,12 @@ class Progress:
         return counts
 
     @property
+    def spent(self) -> Split:
+        return sum_of(self.trials.values())
+
+    @property
     def spent_usd(self) -> float:
-        return sum(self.cost_of_run(one, run) for one in self.trials.values() for run in one.entries)
+        return self.spent.total / MICRO
 
     def by_agent(self) -> Mapping[str, list[TrialRuns]]:
         found: dict[str, list[TrialRuns]] = {}

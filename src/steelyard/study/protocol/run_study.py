@@ -8,14 +8,12 @@ result. The index may fail or be rebuilt meanwhile: what counts is what each run
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from steelyard.agents.catalogue import agent_for
 from steelyard.contract.contract import Contract
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.plan.order import Slot
@@ -26,12 +24,15 @@ from steelyard.store import query
 from steelyard.store.blobs import put_run
 from steelyard.store.entry import Entry
 from steelyard.study.gate import Withheld
+from steelyard.study.judging import Judging
 from steelyard.study.observer import TrialEngine, TrialResult
+from steelyard.study.protocol.charges import Charges, charges_with
 from steelyard.study.protocol.criteria import Criterion, entry_criteria, exit_criteria
 from steelyard.study.protocol.envelopes import TOTAL, EnvelopeGate
+from steelyard.study.protocol.flat_memory import flat_memory
 from steelyard.study.protocol.folder import StudyFolder
-from steelyard.study.protocol.make_plan import may_spend
 from steelyard.study.protocol.progress import Progress, is_spoiled
+from steelyard.study.protocol.reviews import Reviews
 from steelyard.study.protocol.stopping import MachineFaults, stop_for_efficacy, stop_for_safety
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def planned_trials(
     """The trials of a plan in its order; `contracts` has those that are loaded, by id. Removed contracts are not in it."""
     typed = {one.name: one.agent for one in plan.agents}
     options, identity = plan.options.as_options(), plan.identity
+    limits = {one.id: one.acceptance_s for one in plan.contracts}
     places: dict[tuple[str, str], StudyPlace] = {}  # shared by the trials of a stage and stratum
     for slot in slots:
         contract = contracts.get(slot.task)
@@ -69,23 +71,13 @@ def planned_trials(
             key = slot.stage, slot.stratum
             if key not in places:
                 places[key] = StudyPlace(identity, plan.name, slot.stage, slot.stratum, plan.seed)
-            yield Trial(contract, typed[slot.agent], slot.repeat, options, places[key])
+            yield Trial(contract, typed[slot.agent], slot.repeat, options, places[key], limits[slot.task])
 
 
-class Caps:
-    """What one run of a trial may cost: its contract's cap for an agent that can spend, else nothing."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], float] = {}
-
-    def __call__(self, trial: Trial) -> float:
-        key = trial.contract.digest, trial.agent
-        if key not in self._known:
-            agent = agent_for(trial.agent, trial.contract, trial.options)
-            self._known[key] = (
-                trial.contract.spec.budget.cost_usd if may_spend(agent, trial.contract) else 0.0
-            )
-        return self._known[key]
+def charges_of(plan: StudyPlan, judging: Judging | None = None) -> Charges:
+    """What runs of a plan may cost, by its price list."""
+    named = plan.options.cost_model
+    return charges_with(None if named is None else read_cost_model(Path(named.path)), judging)
 
 
 def _held(stage: str, unmet: Sequence[Criterion]) -> str:
@@ -114,32 +106,44 @@ class Study:
     stages: Sequence[Stage] = STAGES
     forced: frozenset[str] = frozenset()  # stages that begin although a criterion is not met: a deviation
     on_notice: Callable[[Notice, Progress, EnvelopeGate], None] = lambda *_: None
+    judging: Judging | None = None  # with which the engine grades: what judging may cost is reserved
     blobs: str | None = None  # a URL that each sealed run is copied to
+    recover: Callable[[], None] = lambda: None  # brings runs that an earlier controller has not received
     progress: Progress = field(init=False)
     gate: EnvelopeGate = field(init=False)
     _unindexed: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        caps = Caps()
-        self.progress = Progress(self.plan, self.trials, caps)
-        self.gate = EnvelopeGate(self.plan.budget, caps)
+        charges = charges_of(self.plan, self.judging)
+        self.progress = Progress(self.plan, self.trials, charges)
+        self.gate = EnvelopeGate(self.plan.budget, charges)
+        self._reviews = Reviews(self.store.root, charges.prices.get("human/minute", 0.0))
 
     def run(self) -> Outcome:
         with self.folder.hold(), self._locked():
             self.folder.begin(self.plan)
+            self.recover()
             self._load()
             self.folder.add(
                 "start",
                 trials=len(self.trials),
+                judged=self.judging is not None,
                 waiting=sum(len(self.progress.waiting(one)) for one in STAGES),
             )
             try:
-                with _plan_apart():
+                with flat_memory():
                     outcome = self._stages()
             except KeyboardInterrupt:
                 self.folder.add("interrupted")
                 raise
-            self.folder.add("end", how=outcome.how, why=outcome.why, spent_usd=self.gate.spent_usd)
+            self.folder.add(
+                "end",
+                how=outcome.how,
+                why=outcome.why,
+                spent_usd=self.gate.spent_usd,
+                spent=self.gate.spent.to_json(),
+                overrun_usd=self.gate.overrun_usd,
+            )
             if self._unindexed:
                 self._sync()
             return outcome
@@ -149,7 +153,16 @@ class Study:
         self.store.sync()
         for entry in self.store.query(query.Query(study=self.plan.identity)):
             self.progress.add(entry)
-            self.gate.charge(entry.digest or "", self.progress.cost_of(entry))
+            self.gate.charge(entry.digest or "", self.progress.charge_of(entry))
+        self._charge_reviews(at_once=True)
+
+    def _charge_reviews(self, *, at_once: bool = False) -> None:
+        """What people have recorded since: the rest of the envelopes is smaller by that."""
+        for one in self._reviews.changed(at_once=at_once):
+            trial = self.progress.trials.get(one.trial)
+            if trial is not None:
+                self.gate.charge_people(trial.trial.contract.digest, one.run, one.usd)
+                self.progress.charge_people(one.trial, one.run, one.usd)
 
     def _stages(self) -> Outcome:
         for stage in self.stages:
@@ -194,6 +207,7 @@ class Study:
         withheld = ""
         for result in engine.run(self._until_closed(waiting)):
             entries = self._keep(result)
+            self._charge_reviews()
             if isinstance(result.fault, Withheld):
                 withheld = withheld or str(result.fault)
             elif result.fault is not None:
@@ -202,7 +216,7 @@ class Study:
             self._tell(Notice("trial", "", result, entries))
             why = faults.add(_machine_fault(result, entries)) or stop_for_safety(self.progress)
             if stage == "main" and not why and self._ends_repeat(result.trial):
-                why = stop_for_efficacy(self.progress)
+                why = stop_for_efficacy(self.progress, result.trial.repeat)
             if why and not self.gate.closed:
                 self.folder.add("stop", why=why)
                 self.gate.close(why)
@@ -220,13 +234,13 @@ class Study:
             yield trial
 
     def _ends_repeat(self, trial: Trial) -> bool:
-        """Whether the last trial of this repeat has ended, or the rule allows a look after each trial."""
+        """Whether all trials up to this repeat have ended, or the rule allows a look after each trial."""
         if self.plan.stopping.efficacy == "none":
             return False
         if (looks := self.plan.looks) is not None and looks.rule == "anytime":
             return True
         attempts = self.plan.replay.attempts
-        same = (one for one in self.progress.of_stage("main") if one.trial.repeat == trial.repeat)
+        same = (one for one in self.progress.of_stage("main") if one.trial.repeat <= trial.repeat)
         return all(one.fate(attempts) in {"finished", "invalid"} for one in same)
 
     def _keep(self, result: TrialResult) -> tuple[Entry, ...]:
@@ -277,21 +291,6 @@ class Study:
 
     def _tell(self, notice: Notice) -> None:
         self.on_notice(notice, self.progress, self.gate)
-
-
-@contextmanager
-def _plan_apart() -> Iterator[None]:
-    """Let the garbage collector leave alone what is here before the first trial.
-
-    A plan of 100,000 trials is a million objects. The collector looks at all objects when a quarter of them is new, so
-    what trials leave behind would stay for thousands of trials, and each look would take seconds.
-    """
-    gc.freeze()
-    gc.collect()  # takes no time now, and counts anew what the collector has to look at
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _machine_fault(result: TrialResult, entries: Sequence[Entry]) -> str:

@@ -2,7 +2,8 @@
 
 {"schema": "steelyard.study_status/1", "name": "night", "digest": "...", "state": "running", "why": "", "stage": "pilot",
  "trials": {"planned": 40, "finished": 12, "running": 2, "invalid": 0, "error": 0, "waiting": 26, "passed": 7},
- "spent_usd": 3.1, "budget": {...}, "agents": [...], "deviations": [...], "removed": {...}, "criteria": [...]}
+ "spent_usd": 3.1, "spent": {"models": 2.9, "execution": 0.15, "judge": 0.05, "overhead": 0.0, "people": 0.0},
+ "reserved_usd": 6.08, "kept_back_usd": 0.0, "left_usd": 90.82, "runs_over_budget": 0, "budget": {...}, "agents": [...], "deviations": [...], "removed": {...}, "criteria": [...]}
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import Any
 
 from steelyard.plan.study_plan import StudyPlan
 from steelyard.plan.trial import HONEYPOT
+from steelyard.study.protocol.charges import MICRO, micro
 from steelyard.study.protocol.folder import StudyFolder
-from steelyard.study.protocol.progress import Progress, TrialRuns
+from steelyard.study.protocol.progress import Progress, TrialRuns, sum_of
 
 SCHEMA = "steelyard.study_status/1"
 COUNTED = ("finished", "running", "invalid", "error", "waiting")
@@ -28,7 +30,7 @@ def status_of(plan: StudyPlan, folder: StudyFolder, progress: Progress) -> dict[
         "digest": plan.identity,
         **_state(folder, log, progress),
         "trials": _counts(progress, list(progress.trials.values())),
-        "spent_usd": round(progress.spent_usd, 6),
+        **_money(plan, progress),
         "budget": plan.budget.model_dump(mode="json"),
         "agents": [
             {"name": one.name, "role": one.role, **_agent(progress, by_agent.get(one.agent, []))}
@@ -67,8 +69,33 @@ def _counts(progress: Progress, trials: list[TrialRuns]) -> dict[str, int]:
 
 
 def _agent(progress: Progress, trials: list[TrialRuns]) -> dict[str, Any]:
-    spent = sum(progress.cost_of_run(one, run) for one in trials for run in one.entries)
-    return {**_counts(progress, trials), "spent_usd": round(spent, 6), "honeypots": _honeypots(trials)}
+    spent = sum_of(trials, is_active=False)
+    return {
+        **_counts(progress, trials),
+        "spent_usd": spent.total / MICRO,
+        "spent": spent.to_json(),
+        "honeypots": _honeypots(trials),
+    }
+
+
+def _money(plan: StudyPlan, progress: Progress) -> dict[str, Any]:
+    """What ended runs are charged, what runs under way reserve, and what is left of B_total for further runs."""
+    trials, budget = list(progress.trials.values()), plan.budget
+    spent, reserved = sum_of(trials, is_active=False), sum_of(trials, is_active=True)
+    kept = max(0, micro(budget.review_usd or 0.0) - spent.people)
+    taken = spent.total + reserved.total + kept
+    return {
+        "spent_usd": spent.total / MICRO,
+        "spent": spent.to_json(),
+        "reserved_usd": reserved.total / MICRO,
+        "kept_back_usd": kept / MICRO,
+        "left_usd": None if budget.total_usd is None else (micro(budget.total_usd) - taken) / MICRO,
+        "runs_over_budget": sum(
+            budget.run_usd is not None and run.charge.total > micro(budget.run_usd)
+            for one in trials
+            for run in one.entries
+        ),
+    }
 
 
 def _honeypots(trials: list[TrialRuns]) -> dict[str, int]:

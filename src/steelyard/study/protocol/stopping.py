@@ -14,17 +14,19 @@ import itertools
 from collections import Counter
 
 from steelyard.plan.study_plan import PlannedAgent
+from steelyard.plan.trial import Trial
 from steelyard.stats.clusters import Cluster
 from steelyard.stats.compare import difference
-from steelyard.stats.compare.pairs import Pair
+from steelyard.stats.compare.pairs import Pair, paired
 from steelyard.stats.design import sequential
 from steelyard.stats.estimate import Estimate
 from steelyard.study.protocol.criteria import outcomes_by_contract
-from steelyard.study.protocol.progress import Progress
+from steelyard.study.protocol.progress import KeptRun, Progress
 
 MACHINE_FAULTS = 5
 LARGEST_PROBABILITY = 1 - 1e-9  # of a quantile that can be computed
 LEAST_CONTRACTS = 5  # below which no difference counts as decided
+DECIDED = frozenset({"pass", "fail"})
 
 
 def stop_for_safety(progress: Progress) -> str:
@@ -38,31 +40,22 @@ def stop_for_safety(progress: Progress) -> str:
     )
 
 
-def stop_for_efficacy(progress: Progress) -> str:
-    """Looked at when a repeat is complete for all agents, so that each agent has equally many trials."""
+def stop_for_efficacy(progress: Progress, repeat: int) -> str:
+    """Looked at when `repeat` is complete for all agents, so that each agent has equally many trials."""
     plan = progress.plan
     if plan.stopping.efficacy == "none":
         return ""
     agents = [one for one in plan.agents if one.role == "agent"]
-    decided = [_decided(progress, *pair) for pair in itertools.combinations(agents, 2)]
+    decided = [_decided(progress, repeat, *pair) for pair in itertools.combinations(agents, 2)]
     if decided and all(decided):
         return "; ".join(decided)
     return ""
 
 
-def _decided(progress: Progress, first: PlannedAgent, second: PlannedAgent) -> str:
+def _decided(progress: Progress, repeat: int, first: PlannedAgent, second: PlannedAgent) -> str:
     """The interval that `compare` prints, compared with the minimum effect on either side."""
-    ones, others = outcomes_by_contract(progress, first.agent), outcomes_by_contract(progress, second.agent)
-    looks = progress.plan.looks
-    both = [key for key in ones if key in others]
-    is_anytime = looks is not None and looks.rule == "anytime"
-    if is_anytime:
-        both = _complete(progress, first.agent, second.agent)
-    if len(both) < LEAST_CONTRACTS:
-        return ""
-    pairs = [(ones[key], others[key]) for key in both]
-    found = _anytime(pairs) if is_anytime else _at_look(progress, pairs)
-    if found is None or found.value is None or found.low is None or found.high is None:
+    found = _interval(progress, repeat, first.agent, second.agent)
+    if found is None or found.clusters < LEAST_CONTRACTS or found.low is None or found.high is None:
         return ""
     least = progress.plan.minimum_effect
     interval = f"{second.name} - {first.name}: {found.value:+.2f} [{found.low:+.2f}, {found.high:+.2f}]"
@@ -71,6 +64,37 @@ def _decided(progress: Progress, first: PlannedAgent, second: PlannedAgent) -> s
     if -least < found.low and found.high < least:
         return f"{interval} excludes differences of {least:g} and more"
     return ""
+
+
+def _interval(progress: Progress, repeat: int, first: str, second: str) -> Estimate | None:
+    """Of contracts that are complete, at any time; or of the repeats that this look is about. None between two looks."""
+    looks = progress.plan.looks
+    if looks is not None and looks.rule == "anytime":
+        ones, others = _outcomes(progress, first), _outcomes(progress, second)
+        pairs = [pair for key in _complete(progress, first, second) for pair in _pair(ones, others, key)]
+        return sequential.anytime_interval([float(pair.difference) for pair in pairs])
+    level = _level(progress, repeat)
+    if level is None:
+        return None
+    return difference.paired_difference(
+        paired(*(_outcomes(progress, agent, repeat) for agent in (first, second))), level
+    )
+
+
+def _pair(ones: dict[str, Cluster], others: dict[str, Cluster], key: str) -> list[Pair]:
+    return paired({key: ones[key]}, {key: others[key]}) if key in ones and key in others else []
+
+
+def _outcomes(progress: Progress, agent: str, through: int | None = None) -> dict[str, Cluster]:
+    """Successes and decided trials of all repeats, or through one.
+
+    A trial that no check could decide is neither a success nor a failure, as in `compare`.
+    """
+
+    def counts(trial: Trial, run: KeptRun) -> bool:
+        return run.state in DECIDED and (through is None or trial.repeat <= through)
+
+    return outcomes_by_contract(progress, agent, counts)
 
 
 def _complete(progress: Progress, *agents: str) -> list[str]:
@@ -82,19 +106,7 @@ def _complete(progress: Progress, *agents: str) -> list[str]:
         counts[trial.agent, digest] += 1
         if all(counts[agent, digest] >= progress.plan.repeats for agent in agents):
             found.setdefault(digest)
-    scored = [outcomes_by_contract(progress, agent) for agent in agents]
-    return [digest for digest in found if all(digest in one for one in scored)]
-
-
-def _anytime(pairs: list[tuple[Cluster, Cluster]]) -> Estimate:
-    return sequential.anytime_interval([float(Pair(*pair).difference) for pair in pairs])
-
-
-def _at_look(progress: Progress, pairs: list[tuple[Cluster, Cluster]]) -> Estimate | None:
-    """The paired difference at the level of this look; None between two looks."""
-    look = max(one.trials for pair in pairs for one in pair)
-    level = _level(progress, look)
-    return None if level is None else difference.paired_difference([Pair(*pair) for pair in pairs], level)
+    return list(found)
 
 
 def _level(progress: Progress, look: int) -> float | None:
