@@ -49,6 +49,12 @@ def test_repeats_of_one_contract_are_labelled_as_such() -> None:
     assert "repeats of this one contract" in printed(line("pass"), line("fail"))
 
 
+def test_agents_of_one_trial_each_have_no_interval() -> None:
+    lines = [{**line("pass"), "agent": "one"}, {**line("fail"), "agent": "two"}]
+    assert printed(*lines) == ""
+    assert "three" in printed(*lines, *({**line("pass"), "agent": "three"} for _ in range(2)))
+
+
 def test_repeats_over_contracts_are_clusters() -> None:
     lines = [
         line(verdict, contract)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from steelyard.web.run.diff import finding_line
 from steelyard.web.words import sentence
 
 
@@ -24,3 +25,8 @@ def test_text_between_backticks_is_code(text: str, html: str) -> None:
 
 def test_a_long_sentence_is_cut_inside_code_too() -> None:
     assert str(sentence("see `abcdef` there", 8)) == "see `ab…"
+
+
+def test_what_a_finding_says_to_type_is_code() -> None:
+    finding = {"id": "weak", "severity": "warning", "where": "checks/unit", "why": "hide them with `inject`"}
+    assert "hide them with <code>inject</code>" in finding_line(finding)

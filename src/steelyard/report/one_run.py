@@ -50,8 +50,8 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     if result["assurance"]["network"] == "allow_list":
         for line in failed_connections(Path(result["folder"])):
             console.print(line)
-    if models := _models(result):
-        print_wrapped(console, Text(models))
+    for words in filter(None, (_models(result), _costs(result))):
+        print_wrapped(console, Text(words))
     _print_session(console, result)
     print_timeline(console, RunFolder(Path(result["folder"])))
     _print_grades(console, result)
@@ -61,7 +61,7 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     # Paths and commands are copied: the terminal wraps them, and no line end comes into them.
     console.print(Text(f"\nevidence in {shown(result['folder'])}", "dim"), soft_wrap=True)
     for hint in replay_lines(RunFolder(Path(result["folder"]))):
-        console.print(Text(hint, "dim"), soft_wrap=True)
+        print_wrapped(console, Text(hint, "dim"))
 
 
 def replay_lines(folder: RunFolder) -> list[str]:
@@ -73,7 +73,7 @@ def replay_lines(folder: RunFolder) -> list[str]:
     if not ways:
         return ["replay: not possible from this record alone"]
     lines = {
-        "changes": f"`steelyard replay {folder.run_id}` makes the recorded changes again",
+        "changes": f"`steelyard replay {folder.typed}` makes the recorded changes again",
         "cassette": "`steelyard run` with the same agent and `--replay {}` gives the recorded answers of its models",
         "agent": "`steelyard run` with the same agent does the same again: it had no network",
     }
@@ -91,7 +91,7 @@ def print_timeline(console: Console, folder: RunFolder) -> None:
         console.print(_fitted(row.line(), width_of(console)), soft_wrap=True)
     if left_out:
         console.print(
-            Text(f"{'':>10}  ... {left_out} more; `steelyard show {folder.run_id} --trace` shows all", "dim")
+            Text(f"{'':>10}  ... {left_out} more; `steelyard show {folder.typed} --trace` shows all", "dim")
         )
     for row in tail:
         console.print(_fitted(row.line(), width_of(console)), soft_wrap=True)
@@ -114,7 +114,7 @@ def _print_verdict(console: Console, result: Mapping[str, Any]) -> None:
         Text.assemble(
             f"contract {result['contract']['id']}  ",
             (result["contract"]["digest"][:12], "dim"),
-            f"  agent {one_line(str(result['agent']))}  ended: {result['termination']}{ended}",
+            f"  agent {one_line(str(result['agent'] or 'unknown'))}  ended: {result['termination']}{ended}",
         ),
     )
     print_wrapped(console, Text(story_of(result), "bold"))
@@ -138,6 +138,18 @@ _VERDICTS = {
     "ungraded": "Not graded",
     "invalid": "Does not count",
 }
+
+
+def _costs(result: Mapping[str, Any]) -> str:
+    """What was paid for beside the agent's models, as far as it has a price."""
+    items = (result.get("cost") or {}).get("items") or {}
+    named = {"exec": "execution", "judge": "model judge", "overhead": "overhead", "human": "people"}
+    amounts = {name: (items.get(key) or {}).get("usd") for key, name in named.items()}
+    asked = ((items.get("judge") or {}).get("quantities") or {}).get("judge_request/call")
+    parts = [f"{name} {usd:.4f} USD" for name, usd in amounts.items() if usd]
+    if asked and amounts["model judge"] is None:
+        parts.append("model judge: cost unknown")
+    return f"beside that: {', '.join(parts)}" if parts else ""
 
 
 def _models(result: Mapping[str, Any]) -> str:
@@ -178,7 +190,14 @@ def story_of(result: Mapping[str, Any]) -> str:
 
 # Findings about files of the change that the checks did not use.
 _NOT_USED = frozenset(
-    {"steers_runner", "oracle_data_changed", "at_hidden_place", "setup_layer_changed", "takes_along"}
+    {
+        "steers_runner",
+        "oracle_data_changed",
+        "at_hidden_place",
+        "setup_layer_changed",
+        "takes_along",
+        "check_script_changed",
+    }
 )
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import OperatorFault
-from steelyard.evidence.cost import cost_items
+from steelyard.evidence.cost import UNKNOWN_JUDGE, cost_items
 from steelyard.evidence.evidence import Evidence
-from steelyard.evidence.folder.annotations import read_annotations
+from steelyard.evidence.folder.annotations import reviewed_minutes
 from steelyard.evidence.folder.folder import ANNOTATIONS_HEAD
 from steelyard.evidence.trace.summary import Summary
 from steelyard.evidence.trace.termination import CODES
@@ -96,13 +96,20 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
             "usd": evidence.cost_usd,
             "units": evidence.summary.models.units,
             "method": evidence.summary.cost_method,
-            "items": cost_items(evidence, _reviewed_minutes(evidence)),
+            "items": cost_items(evidence, reviewed_minutes(evidence.folder), judge_cost_of(grading)),
         },
         "usage": _usage(evidence),
         **_listed(evidence.summary),
         "durations": evidence.durations,
         "folder": str(evidence.folder.path),
     }
+
+
+def judge_cost_of(grading: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """As it was recorded; of an older grading that a model judged it is not known."""
+    if "judge_cost" not in grading and grading["verdict"]["judge"] is not None:
+        return UNKNOWN_JUDGE
+    return grading.get("judge_cost")
 
 
 class _Reviewed(NamedTuple):
@@ -144,13 +151,6 @@ def _listed(summary: Summary) -> dict[str, Any]:
 
 def _short(listed: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
     return [{name: one.get(name) for name in names} for one in listed]
-
-
-def _reviewed_minutes(evidence: Evidence) -> float | None:
-    """What reviewers say that they spent on this run; None where no one said."""
-    found = [one.get("minutes") for one in read_annotations(evidence.folder).records]
-    minutes = [one for one in found if isinstance(one, int | float)]
-    return sum(minutes) if minutes else None
 
 
 def _usage(evidence: Evidence) -> dict[str, int | None]:

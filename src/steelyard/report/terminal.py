@@ -175,13 +175,14 @@ def ending(result: Mapping[str, Any]) -> str:
 
 
 def print_summary(console: rich_console.Console, results: Sequence[Mapping[str, Any]]) -> None:
-    """Rates over all runs: what passed, and what the judge holds to be right."""
+    """Rates over all runs: what passed, and what the judge holds to be right. One trial has a row, and no rate."""
     summaries = summary.summarise(results)
-    for table in (table_of_agents(summaries), table_of_judged(summaries)):
+    rated = [one for one in summaries if one.trials > 1]
+    for table in (table_of_agents(rated), table_of_judged(rated)) if rated else ():
         if table is not None:
             console.print()
             console.print(table)
-    for note in _notes(summaries):
+    for note in _notes(rated):
         console.print(Styled(note, "dim"))
     if any(one.judged.trials for one in summaries):
         runs = next((Path(str(one["folder"])).parent for one in results if one.get("folder")), None)

@@ -87,9 +87,7 @@ def median_time(durations: Sequence[Duration], level: float = 0.95) -> Estimate:
     if count_missing(one.seconds for one in durations) or min(one.seconds for one in durations) < 0:
         return unknown("a time is missing, not finite or negative", method=method, n=len(durations))
     clusters = len({one.cluster for one in durations})
-    steps = (
-        clustered_steps(durations, level) if 1 < clusters < len(durations) else kaplan_meier(durations, level)
-    )
+    steps = curve_steps(durations, level)
     value = next((step.time for step in steps if step.survival <= 0.5), None)
     if value is None:
         return unknown(
@@ -103,6 +101,14 @@ def median_time(durations: Sequence[Duration], level: float = 0.95) -> Estimate:
     high = next((step.time for step in steps if step.high <= 0.5 and step.survival > 0), math.inf)
     assumptions = ("a run that ends without success tells nothing but that",)
     return Estimate(value, low, high, method, len(durations), clusters, assumptions, level)
+
+
+def curve_steps(durations: Sequence[Duration], level: float = 0.95) -> list[Step]:
+    """The curve with intervals that know of contracts, where there are repeats of several."""
+    clusters = len({one.cluster for one in durations})
+    return (
+        clustered_steps(durations, level) if 1 < clusters < len(durations) else kaplan_meier(durations, level)
+    )
 
 
 def clustered_steps(durations: Sequence[Duration], level: float) -> list[Step]:

@@ -45,6 +45,17 @@ def test_a_tighter_cap_fails_runs_that_used_more() -> None:
     assert (changed.before, changed.after, changed.why) == ("pass", "fail", "cost_usd 3 is above 1")
 
 
+def test_trials_that_change_are_those_that_count() -> None:
+    """Neither honeypots nor attempts that were repeated."""
+    spoiled = line("pass", trial="t", attempt=1, run="first", cost={"usd": 3.0})
+    again = line("pass", trial="t", attempt=2, run="second", cost={"usd": 3.0})
+    trap = line("pass", contract="trap", run="trap", cost={"usd": 3.0}, study={"stratum": "honeypot"})
+    made = rescored(spoiled, again, trap, caps={"cost_usd": 1.0})
+    assert [one.run for one in made.changed] == ["second"]
+    with pytest.raises(OperatorFault, match="honeypots alone"):
+        rescored(trap, caps={"cost_usd": 1.0})
+
+
 def test_a_looser_cap_leaves_a_stopped_run_undecided() -> None:
     stopped = line("fail", termination="wall_time", durations={"wall_s": 70.0, "working_s": 60.0})
     made = rescored(stopped, contexts=[context(caps={"wall_s": 60.0})], caps={"wall_s": 120.0})
@@ -106,7 +117,7 @@ def test_counterfactual_numbers_are_labelled() -> None:
 @pytest.mark.parametrize(
     ("rules", "word"),
     [
-        ({}, "at least one"),
+        ({}, "name what would be other: --cap"),
         ({"caps": {"sleep": 1.0}}, "no cap sleep"),
         ({"caps": {"wall_s": float("nan")}}, "above 0"),
         ({"weights": {"style": -1.0}}, "not negative"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,12 +17,13 @@ from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.render.bars import MARKS, PLAIN_MARKS, draw_interval
 from steelyard.report.study_summary.render.markdown import study_markdown
-from steelyard.report.study_summary.render.terminal import print_study
+from steelyard.report.study_summary.render.terminal import print_brief, print_sections, print_study
 from steelyard.report.study_summary.render.words import dollars, percent, rate
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.stats.estimate import Estimate, unknown
 
+Show = Callable[[Console, StudySummary], None]
 NAMES = ("short", "an-agent-with-a-name-that-is-longer-than-any-column", "noop")
 
 
@@ -54,17 +56,18 @@ def summary(*agents: str) -> StudySummary:
     return summarise_study(ResultSet("here", found, (None,) * len(found)))
 
 
-def printed(width: int, encoding: str = "utf-8", *agents: str) -> str:
+def printed(width: int, encoding: str = "utf-8", *agents: str, show: Show = print_study) -> str:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
-    print_study(Console(width=width, file=file, color_system=None, highlight=False), summary(*agents))
+    show(Console(width=width, file=file, color_system=None, highlight=False), summary(*agents))
     file.flush()
     file.seek(0)
     return file.read()
 
 
+@pytest.mark.parametrize("show", [print_study, print_brief])
 @pytest.mark.parametrize("width", [60, 100, 200])
-def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    assert max(cell_len(text) for text in printed(width).splitlines()) <= width
+def test_no_line_is_wider_than_the_terminal(width: int, show: Show) -> None:
+    assert max(cell_len(text) for text in printed(width, show=show).splitlines()) <= width
 
 
 @pytest.mark.parametrize("width", [60, 100, 200])
@@ -93,9 +96,64 @@ def test_each_section_of_a_report_is_there() -> None:
     assert "study pilot" in text
 
 
-def test_a_name_with_control_characters_cannot_steer_the_terminal() -> None:
-    text = printed(100, "utf-8", "evil\x1b[2J\nagent", "other")
+@pytest.mark.parametrize("show", [print_study, print_brief])
+def test_a_name_with_control_characters_cannot_steer_the_terminal(show: Show) -> None:
+    text = printed(100, "utf-8", "evil\x1b[2J\nagent", "other", show=show)
     assert "\x1b" not in text
+
+
+def one_trial_each(number: int) -> StudySummary:
+    """Agents of one trial, of which every third passes."""
+    found = tuple(
+        one_line("fail" if at % 3 else "pass", f"agent-{at}", "c0", trial=str(at)) for at in range(number)
+    )
+    return summarise_study(ResultSet("here", found, (None,) * number))
+
+
+def shown(made: StudySummary, show: Show = print_brief) -> str:
+    file = io.StringIO()
+    show(Console(width=100, file=file, color_system=None, highlight=False), made)
+    return file.getvalue()
+
+
+def test_agents_of_one_trial_each_have_outcomes_and_no_intervals() -> None:
+    text = shown(one_trial_each(20))
+    assert "20 agents with one trial each" in text
+    assert "success (7): agent-0, agent-12" in text
+    assert "failure (13): agent-1" in text
+    assert "[" not in text.split("Cost")[0]
+
+
+def test_the_answer_of_the_html_report_is_no_rate_of_one_trial() -> None:
+    text = study_html(one_trial_each(20))
+    assert "20 agents with one trial each: each has an outcome" in text
+    assert "over 1 decided trial" not in text
+
+
+def test_the_first_page_of_many_agents_fits_on_a_screen_or_two() -> None:
+    made = one_trial_each(60)
+    assert len(shown(made).splitlines()) < 60 < len(shown(made, print_study).splitlines())
+
+
+def test_the_first_page_has_decision_rates_modes_cost_and_how_to_see_more() -> None:
+    text = shown(summary())
+    for words in ("cannot tell", "8 contracts", "\nFailure modes", "\nCost", "\nTo be careful about"):
+        assert words in text
+    assert "without a decision" in text
+    assert "Disclosure 1" not in text
+    assert "--section NAME: ranking, comparisons, outcomes" in text
+
+
+def test_every_section_that_the_first_page_names_can_be_printed() -> None:
+    made = summary()
+    named = shown(made).split("--section NAME: ")[1].split(";")[0].replace("\n", " ").split(", ")
+    for name in named:
+        assert "nothing to show" not in sections(made, name.strip())
+    assert sections(made, "honeypots") == "honeypots: nothing to show for these runs\n"
+
+
+def sections(made: StudySummary, *names: str) -> str:
+    return shown(made, lambda console, summary: print_sections(console, summary, names))
 
 
 def test_markdown_escapes_what_agents_wrote() -> None:

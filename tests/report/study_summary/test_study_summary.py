@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from steelyard.report.study_summary.read_results import read_results
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.stats.clusters import Cluster, rate_over_contracts
+from steelyard.stats.proportion import wilson_rate
 
 
 def test_categories_are_over_scorable_trials_and_invalid_over_all() -> None:
@@ -239,7 +241,9 @@ def test_deviations_make_a_summary_provisional() -> None:
 def test_a_check_without_its_controls_is_named_as_one() -> None:
     weaker = {"what": "oracle", "check": "unit", "planned": "twin", "observed": "in_process"}
     made = summary(line("pass"), contexts=[context(deviations=(weaker,))])
-    assert made.provisional == ("oracle mode of check unit: planned twin, observed in_process (1 run)",)
+    assert made.provisional == (
+        "check unit was decided by the mode in_process, not by twin, which is harder to fool (1 run)",
+    )
 
 
 def test_a_seed_that_the_plan_and_its_runs_report_is_one_deviation() -> None:
@@ -286,6 +290,56 @@ def test_indeterminate_outcomes_have_a_rate_and_reasons() -> None:
     ).disclosures
     assert (made.indeterminate.count, made.indeterminate.of) == (3, 4)
     assert {one.name for one in made.indeterminate_by_reason} == {"acceptance_error", "invalid", "resource"}
+
+
+def test_bounds_of_a_disclosure_are_of_every_indeterminate_trial() -> None:
+    """A trial that its budget stopped is a failure in the success rate, and could have been a success."""
+    lines = [
+        line("pass"),
+        line("error"),
+        line("invalid"),
+        line("fail", termination="wall_time"),
+        line("fail"),
+    ]
+    (row,) = summary(*lines, line("pass", "other")).disclosures.indeterminate_bounds
+    assert (row.agent, row.bounds.undecided, row.bounds.trials) == ("x", 3, 5)
+    assert (row.bounds.worst.value, row.bounds.best.value) == (0.2, 0.8)
+
+
+def test_an_agent_of_several_configurations_is_noted() -> None:
+    other = replace(context(), agent_version="v2")
+    made = summary(line("pass"), line("fail", contract="b"), contexts=[context(), other])
+    assert "x ran with 2 configurations: its numbers are of all of them together" in made.notes
+
+
+def test_the_rate_of_invalid_runs_knows_that_runs_of_one_contract_are_alike() -> None:
+    """All five invalid runs are of one of 30 contracts: that says less than five contracts with one each."""
+    lines = [
+        line("invalid" if number == 0 else "pass", "x", f"c{number}", trial=f"{number}-{repeat}")
+        for number in range(30)
+        for repeat in range(5)
+    ]
+    found = summary(*lines).agents[0].invalid_attempts
+    assert (found.count, found.of, found.rate.clusters) == (5, 150, 30)
+    assert found.rate.high > wilson_rate(5, 150).high
+
+
+def test_the_curve_of_times_knows_that_runs_of_one_contract_are_alike() -> None:
+    """Ten repeats of a contract that all take the same time are not ten times."""
+    lines = [
+        line("pass", "x", f"c{number}", durations={"working_s": 10.0 + number})
+        for number in range(8)
+        for _ in range(10)
+    ]
+    curve = summary(*lines).agents[0].time_to_success.curve
+    once = summary(*lines[::10]).agents[0].time_to_success.curve
+    assert curve[3][1] == once[3][1] == 0.5
+    assert curve[3][3] - curve[3][2] >= once[3][3] - once[3][2]
+
+
+def test_a_projected_interval_is_not_wider_than_all_rates() -> None:
+    made = summary(line("pass"), line("fail", contract="b"))
+    assert all(one.half_width <= 0.5 for one in made.disclosures.precision)
 
 
 def test_cost_is_itemised_by_phase() -> None:

@@ -100,7 +100,7 @@ def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_pa
     assert made.provisional[0] == ended["plan_note"]
     folder.add("end", how="complete", why="")
     assert not plan_of(tmp_path, lines)["plan_note"]
-    assert plan_of(tmp_path, [*lines, line("pass")]) == {}
+    assert plan_of(tmp_path, [*lines, line("pass")]) == {"open_studies": {}}
 
 
 def test_a_comparison_says_which_interval_decides() -> None:
@@ -163,3 +163,31 @@ def test_a_study_that_is_held_or_partial_has_not_ended(tmp_path: Path) -> None:
         found = plan_of(tmp_path, lines)
         assert (found["has_ended"], found["planned_trials"]) == (False, 6)
         assert found["plan_note"] == f"1 of 6 planned trials have a result; {words}"
+
+
+def half_undecided(second: str = "error") -> list[dict[str, object]]:
+    """Both solve 60 contracts; of 40 more, `two` has no decision."""
+    return [
+        line(second if agent == "two" and number >= 60 else "pass", agent, f"c{number}")
+        for number in range(100)
+        for agent in ("one", "two")
+    ]
+
+
+@pytest.mark.parametrize("undecided", ["error", "invalid"])
+def test_a_gate_with_a_margin_fails_where_undecided_trials_could_hide_the_loss(undecided: str) -> None:
+    """Errors would otherwise be a way through the gate, as long as not every trial has one."""
+    gate = gate_of(compared(*half_undecided(undecided)), 0.05)
+    assert gate.failed
+    assert gate.why.endswith("among decided trials, but not if 40 undecided trials count against two")
+
+
+def test_a_gate_without_margin_says_that_undecided_trials_could_show_a_regression() -> None:
+    gate = gate_of(compared(*half_undecided()), None)
+    assert (gate.failed, "fragile" in gate.why) == (False, True)
+    assert "fragile" not in gate_of(compared(*study(0.5, 0.5)), None).why
+
+
+def test_undecided_trials_of_contracts_that_are_not_shared_are_not_counted() -> None:
+    made = compared(*study(0.2, 0.8), line("error", "two", "other")).comparison
+    assert (made.undecided, made.is_fragile) == (0, False)

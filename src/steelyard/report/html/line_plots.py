@@ -44,7 +44,7 @@ def survival_plot(agents: Sequence[AgentNumbers], of: Ranks) -> Markup | None:
     ]
     return figure(
         "Time to success",
-        _lines(
+        draw_lines(
             lines,
             Axis("time since the start of the trial", longest, _seconds_ticks(longest)),
             Axis("succeeded by then", 1.0, SHARES),
@@ -90,7 +90,7 @@ def pass_k_plot(agents: Sequence[AgentNumbers], of: Ranks) -> Markup | None:
     )
     return figure(
         "Repeats",
-        _lines(
+        draw_lines(
             lines,
             Axis("k", float(most), marks, least=1.0),
             Axis("", 1.0, SHARES),
@@ -117,7 +117,7 @@ def power_plot(curves: Sequence[PowerCurve]) -> Markup | None:
     assumed = "; ".join(shown[0].assumptions)
     return figure(
         "Power",
-        _lines(
+        draw_lines(
             lines,
             Axis("contracts", most, marks),
             Axis("power", 1.0, SHARES),
@@ -141,7 +141,7 @@ def burn_plot(burns: Sequence[Burn], of: Ranks) -> Markup | None:
     more = f" {unknown} runs have no known cost and are not in it." if unknown else ""
     return figure(
         "Spending",
-        _lines(
+        draw_lines(
             lines,
             Axis("runs", runs, [(value, f"{value:g}") for value in ticks(0, runs)]),
             Axis("spent", spent, [(value, f"${value:g}") for value in ticks(0, spent)]),
@@ -163,7 +163,7 @@ def precision_plot(rows: Sequence[Precision], of: Ranks) -> Markup | None:
     usd, half = (max(point[at] for one in lines for point in one.points) for at in (0, 1))
     return figure(
         "Cost of precision",
-        _lines(
+        draw_lines(
             lines,
             Axis("cost", usd, [(value, f"${value:g}") for value in ticks(0, usd)]),
             Axis("points", half, [(value, f"±{value:g}") for value in ticks(0, half)]),
@@ -174,12 +174,18 @@ def precision_plot(rows: Sequence[Precision], of: Ranks) -> Markup | None:
     )
 
 
-def _lines(lines: Sequence[Line], across: Axis, up: Axis, *, label: str, stepped: bool = False) -> Markup:
-    drawn_legend, needed = legend(
-        [(short(one.name, 34), one.number, one.is_dashed) for one in lines], 20, width=WIDTH
-    )
-    top = 20 + needed + 22
-    height = top + 270
+def height_of(lines: Sequence[Line]) -> float:
+    """Of the plot that `draw_lines` draws."""
+    return _legend(lines)[1] + 312
+
+
+def _legend(lines: Sequence[Line]) -> tuple[Markup, float]:
+    return legend([(short(one.name, 34), one.number, one.is_dashed) for one in lines], 20, width=WIDTH)
+
+
+def draw_lines(lines: Sequence[Line], across: Axis, up: Axis, *, label: str, stepped: bool = False) -> Markup:
+    drawn_legend, needed = _legend(lines)
+    top, height = 42 + needed, height_of(lines)
     x = Scale(across.least, across.most, 64, WIDTH - 20)
     y = Scale(up.least, up.most, height - 50, top)
     drawn = []

@@ -8,13 +8,14 @@ Every number is computed in the summary. Names and reasons may come from agents:
 
 from __future__ import annotations
 
+import errno
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
-from steelyard.errors import OperatorFault
+from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder.folder import write_atomic
 from steelyard.report.html.element import Child, Markup, join, prose, tag
 from steelyard.report.html.line_plots import (
@@ -31,6 +32,7 @@ from steelyard.report.html.study.agents import (
     honeypots_card,
     leaderboard,
     modes_table,
+    ranking_table,
     strata_card,
     terminations_table,
     variation_card,
@@ -39,6 +41,7 @@ from steelyard.report.html.study.cells import LinkRun, amount, card, cut, table
 from steelyard.report.html.study.comparisons import comparison_tables, comparison_words
 from steelyard.report.html.study.disclosures import disclosure_cards, precision_table
 from steelyard.report.study_summary.model import StudySummary
+from steelyard.report.study_summary.render.brief import rated
 
 MOST_RUNS = 50_000
 MOST_SENTENCES = 6
@@ -67,11 +70,17 @@ def study_html(summary: StudySummary) -> str:
 
 
 def write_study_html(summary: StudySummary, path: Path) -> None:
-    """The file is there as a whole, or not at all."""
+    """The file is there as a whole, or not at all; a pipe or a device is written to, not replaced."""
+    page = study_html(summary).encode()
     try:
-        write_atomic(path, study_html(summary).encode(), durable=False)
+        if path.exists() and not path.is_file():
+            path.write_bytes(page)
+            return
+        write_atomic(path.resolve(), page, durable=False)
         path.chmod(0o644)  # a report is for others to read
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise InfraFault(f"--html {path}: {error.strerror}") from error
         raise OperatorFault(f"--html {path}: {error.strerror}") from error
 
 
@@ -85,7 +94,13 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
     of = ranks(summary.agents)
     return join(
         _answer(summary),
-        card("Agents", leaderboard(summary.agents), success_plot(summary.agents), id_="agents"),
+        card(
+            "Agents",
+            leaderboard(summary.agents),
+            ranking_table(summary.ranking),
+            success_plot(summary.agents),
+            id_="agents",
+        ),
         card("Comparisons", comparison_tables(summary, to_run), id_="comparisons")
         if summary.comparisons
         else None,
@@ -128,18 +143,12 @@ def _answer(summary: StudySummary) -> Markup:
     size = f"{runs} on {amount(summary.contracts, 'contract')} by {amount(len(summary.agents), 'agent')}."
     comparisons = sorted(summary.comparisons, key=lambda one: one.conclusion == "undecided")
     sentences = [tag("li", comparison_words(one)) for one in comparisons[:MOST_SENTENCES]]
-    best = next((one for one in summary.agents if not one.is_baseline), None)
-    alone = (
-        f"{best.agent}: success {interval_words(best.success)} over {amount(best.success.n, 'decided trial')} on {amount(best.contracts, 'contract')}."
-        if best
-        else ""
-    )
     return tag(
         "section",
         tag("h2", "The answer"),
         tag("ul", sentences, class_="plain story")
         if sentences
-        else tag("p", alone or "Only baselines were run.", class_="story"),
+        else tag("p", _alone(summary), class_="story"),
         tag("p", f"{len(comparisons) - MOST_SENTENCES} more comparisons are below.")
         if len(comparisons) > MOST_SENTENCES
         else None,
@@ -151,6 +160,20 @@ def _answer(summary: StudySummary) -> Markup:
         class_="card",
         id="answer",
     )
+
+
+def _alone(summary: StudySummary) -> str:
+    """Without a comparison: the agent with the highest rate, or that there is no rate worth naming."""
+    agents = [one for one in summary.agents if not one.is_baseline]
+    best = next((one for one in rated(summary.agents) if not one.is_baseline), None)
+    if best is not None:
+        return (
+            f"{best.agent}: success {interval_words(best.success)} over {amount(best.success.n, 'decided trial')} "
+            f"on {amount(best.contracts, 'contract')}."
+        )
+    if not agents:
+        return "Only baselines were run."
+    return f"{amount(len(agents), 'agent')} with one trial each: each has an outcome, and none has a rate to go by."
 
 
 def _protocol(summary: StudySummary, link: LinkRun) -> Markup:

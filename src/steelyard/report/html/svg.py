@@ -14,6 +14,16 @@ from steelyard.report.html.element import Child, Markup, join, tag
 SERIES = 8
 LABEL = 24  # characters of a name beside a plot
 _SHAPES = ("circle", "square", "diamond", "triangle")
+_COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#8a6d00",
+    "#56b4e9",
+    "#7a4fb5",
+    "#57606a",
+)  # of `standalone`
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +180,24 @@ def figure(title: str, drawn: Markup, caption: str) -> Markup:
 
 def short(name: str, most: int = LABEL) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def stacked(title: str, width: float, *plots: tuple[Markup, float]) -> Markup:
+    """Plots with their heights, one below the other under a title."""
+    drawn, top = [text(10, 22, title)], 34.0
+    for one, height in plots:
+        drawn.append(tag("svg", one, x=0, y=top, width=width, height=height))
+        top += height
+    return plot(width, top, drawn, label=title)
+
+
+def standalone(drawn: Markup) -> str:
+    """A plot as a file of its own: with colours, on white."""
+    colours = "".join(f".s{at + 1}{{--series:{colour}}}" for at, colour in enumerate(_COLOURS))
+    style = (
+        f"<style>{colours}text{{fill:#1c2024;font:12px sans-serif}}.quiet{{fill:#60646c}}"
+        ".axis,.grid{stroke:#d9d9e0;fill:none}.stroke{fill:none;stroke:var(--series);stroke-width:2}"
+        ".fill{fill:var(--series);stroke:#fff}</style>"
+    )
+    head, rest = str(drawn).split(">", 1)
+    return f'{head} xmlns="http://www.w3.org/2000/svg">{style}<rect width="100%" height="100%" fill="#fff"/>{rest}\n'

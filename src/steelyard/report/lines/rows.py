@@ -15,6 +15,7 @@ from rich import text as rich_text
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
+from steelyard.report.lines import wrapping
 
 LEAST = 24  # the last column is not worth less
 INDENT = 7  # the width of a run's short name, and a space
@@ -93,8 +94,6 @@ class Rows:
         self, row: tuple[rich_text.Text, ...], below: Sequence[int], width: int
     ) -> list[rich_text.Text]:
         """The cells that stand below, each behind its name; as many on a line as fit."""
-        from steelyard.report.lines.wrapping import hang  # noqa: PLC0415  # a wide table needs none of it
-
         lines: list[rich_text.Text] = []
         for at in below:
             if not row[at].plain:
@@ -108,7 +107,7 @@ class Rows:
                 lines[-1] = lines[-1] + rich_text.Text(" " * GAP) + cell
             else:
                 lines.append(cell)
-        return [part for line in lines for part in hang(line, width, 0).split("\n")]
+        return [part for line in lines for part in wrapping.hang(line, width, 0).split("\n")]
 
     @property
     def _widths(self) -> list[int]:

@@ -32,6 +32,8 @@ def plan_lines(plan: StudyPlan) -> Iterator[str]:
     yield (
         f"budget     B_total {_usd(budget.total_usd)}, B_task {_usd(budget.task_usd)}, B_run {_usd(budget.run_usd)}"
     )
+    if budget.review_usd is not None:
+        yield f"reviews    {_usd(budget.review_usd)} of B_total are kept back for minutes of people"
     if (looks := plan.looks) is not None:
         count = "valid at every look" if looks.count is None else f"{looks.count} looks, equally spaced"
         yield f"looks      {looks.rule.replace('_', '-')}: {count}"
@@ -46,8 +48,20 @@ def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
     unknown = {name: forecast["trials"] - count for name, count in forecast["known"].items()}
     yield f"cost       {_spread(usd, _dollars, unknown['usd'])}"
     yield f"time       {_spread(hours, _hours, unknown['hours'])} with {forecast['jobs']} at a time{source}"
+    if forecast.get("envelope"):
+        yield from _envelope(forecast["envelope"], forecast["jobs"])
     if forecast.get("power"):
         yield from _power(forecast["power"])
+
+
+def _envelope(one: Mapping[str, Any], jobs: int) -> Iterator[str]:
+    """What is reserved for a run before it starts, where more than models has a price."""
+    parts = {name: amount for name, amount in one["run"].items() if amount}
+    if parts.keys() - {"models"}:
+        named = ", ".join(f"{name} {amount:.2f}" for name, amount in parts.items())
+        yield f"a run      reserves up to {sum(parts.values()):.2f} USD: {named}"
+    if one["at_once"] is not None and one["at_once"] < jobs:
+        yield f"warning: B_total has room for {one['at_once']} of {jobs} runs at a time; the others wait"
 
 
 def _power(one: Mapping[str, Any]) -> Iterator[str]:
@@ -95,7 +109,11 @@ def status_lines(state: Mapping[str, Any], width: int = 0) -> Iterator[str]:
     rows.append(_row({**state["trials"], "name": "all", "spent_usd": state["spent_usd"]}))
     yield from _table(rows, width)
     total = state["budget"]["total_usd"]
-    yield f"spent {state['spent_usd']:.2f} USD of {_usd(total)}"
+    yield f"spent {state['spent_usd']:.2f} USD of {_usd(total)}{_left(state)}"
+    if any(amount for name, amount in state["spent"].items() if name != "models"):
+        yield f"of that {', '.join(f'{name} {amount:.2f}' for name, amount in state['spent'].items())} USD"
+    if state["runs_over_budget"]:
+        yield f"{state['runs_over_budget']} runs cost more than B_run: minutes of people, or a run that was paused"
     for one in state["agents"]:
         if one["honeypots"]["passed"]:
             found = one["honeypots"]
@@ -107,6 +125,16 @@ def status_lines(state: Mapping[str, Any], width: int = 0) -> Iterator[str]:
         yield f"deviation: {one_line(_deviation(one), 200)}"
     for name, why in state["removed"].items():
         yield f"removed: {one_line(name, _WIDEST)}: {one_line(why, 160)}"
+
+
+def _left(state: Mapping[str, Any]) -> str:
+    """What runs under way reserve, what is kept back for reviews, and what further runs may cost."""
+    if state["left_usd"] is None:
+        return ""
+    parts = [("reserved", state["reserved_usd"]), ("kept back for reviews", state["kept_back_usd"])]
+    held = "".join(f", {amount:.2f} {name}" for name, amount in parts if amount)
+    left = state["left_usd"]
+    return f"{held}, {left:.2f} left" if left >= 0 else f"{held}; exceeded by {-left:.2f} USD"
 
 
 def _table(rows: Sequence[tuple[str, ...]], width: int) -> Iterator[str]:

@@ -14,8 +14,7 @@ from steelyard.stats.clusters import Cluster
 from steelyard.stats.design.icc import icc_of_outcomes
 from steelyard.stats.indeterminate import Counts, bounds, impute
 from steelyard.stats.passk import pass_at_k, pass_hat_k
-from steelyard.stats.proportion import wilson_rate
-from steelyard.stats.survival import Duration, Step, kaplan_meier, median_time, restricted_mean
+from steelyard.stats.survival import Duration, Step, curve_steps, median_time, restricted_mean
 
 GATES = ("patch", "build", "acceptance", "safety")
 KS = (1, 2, 3, 5, 10)
@@ -98,8 +97,8 @@ def _categories(records: Sequence[TrialRecord], scorable: Sequence[TrialRecord])
 
 
 def _invalid_attempts(agent: str, trials: Trials) -> Counted:
-    count, of = trials.invalid_attempts[agent], trials.attempted[agent]
-    return Counted("invalid runs", count, of, wilson_rate(count, of))
+    runs = [one for one in trials.runs if one.agent == agent]
+    return _counted("invalid runs", runs, lambda one: one.category == "invalid")
 
 
 def _shares(
@@ -152,7 +151,7 @@ def durations_of(decided: Sequence[TrialRecord]) -> list[Duration]:
 
 def time_to_success(decided: Sequence[TrialRecord], horizon: float | None) -> TimeToSuccess:
     durations = durations_of(decided)
-    steps = kaplan_meier(durations)
+    steps = curve_steps(durations)
     return TimeToSuccess(
         curve=tuple((one.time, 1 - one.survival, 1 - one.high, 1 - one.low) for one in _thin(steps)),
         median=median_time(durations),

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from steelyard.report.study_summary.agent_numbers import counts_by_contract, durations_of
 from steelyard.report.study_summary.model import AgentComparison, Difference, Flip
@@ -34,6 +34,7 @@ NOT_COMPARABLE = "not comparable"
 JUDGES = "judge models"
 MOST_NAMED = 5  # contracts that a difference names
 RESAMPLING = Resampling(2000)
+NOT_AT_EVERY_LOOK = "a test that holds at one look only"
 
 MULTIPLICITY = "p-values are adjusted for the number of comparisons of this summary ({count}): Holm, and Benjamini-Hochberg"
 
@@ -92,59 +93,81 @@ def _adjust(found: Sequence[AgentComparison]) -> tuple[AgentComparison, ...]:
 def compare_agents(
     agents: dict[str, list[TrialRecord]], first: str, second: str, look: Look = AT_THE_END
 ) -> AgentComparison:
-    """With alpha spending the level is higher: see `interim_level`."""
+    """With alpha spending the level is higher (`interim_level`); at any time only contracts that are complete are compared."""
     one, two = agents[first], agents[second]
-    level, complete = look.level, None
+    order: Sequence[str] | None = None
     if look.anytime_repeats is not None:
-        complete = complete_contracts(one, two, look.anytime_repeats)
+        order = complete_contracts(one, two, look.anytime_repeats)
+        one, two = ([each for each in side if each.digest in set(order)] for side in (one, two))
     counts = counts_by_contract(one), counts_by_contract(two)
     decided = (
         {digest: each.decided for digest, each in counts[0].items()},
         {digest: each.decided for digest, each in counts[1].items()},
     )
     pairs = paired(*decided)
-    difference = _difference(*decided, complete, level)
+    difference = _difference(*decided, order, look.level)
     worst, best = (
-        _difference(*_extreme(*counts, for_second=which), complete, level) for which in (False, True)
+        _difference(*_extreme(*counts, for_second=which), order, look.level) for which in (False, True)
     )
-    test, exact = permutation_test(pairs), mcnemar(pairs)
-    undecided = sum(each.undecided for side in counts for each in side.values())
-    is_open = undecided > 0 and is_fragile(difference, worst, best)
+    undecided = sum(
+        counts[0][digest].undecided + counts[1][digest].undecided
+        for digest in counts[0]
+        if digest in counts[1]
+    )
     comparison = AgentComparison(
         first=first,
         second=second,
         difference=difference,
-        p=test.p,
-        p_method=test.method,
+        **_checks(one, two, pairs, look),
         p_holm=None,
         p_benjamini_hochberg=None,
-        mcnemar_p=exact.p,
-        bootstrap=bootstrap_difference(pairs, RESAMPLING, level),
         worst=worst,
         best=best,
         undecided=undecided,
-        is_fragile=is_open,
+        is_fragile=undecided > 0 and is_fragile(difference, worst, best),
         conclusion=conclusion(difference),
-        log_rank_p=log_rank(*(durations_of([each for each in side if each.is_decided]) for side in (one, two))).p,
         contracts=len(pairs),
         only_first=_missing(one, decided[0], decided[1]),
         only_second=_missing(two, decided[1], decided[0]),
         flips=flips(one, two),
-        differences=differences(one, two),
+        differences=differences(agents[first], agents[second]),
         more_contracts=_more(difference, pairs),
         sentence="",
-    )  # fmt: skip
+    )
     return replace(comparison, sentence=comparison_sentence(comparison, pairs))
 
 
+def _checks(
+    one: Sequence[TrialRecord], two: Sequence[TrialRecord], pairs: Sequence[Pair], look: Look
+) -> dict[str, Any]:
+    """Tests and the bootstrap, which are shown beside the interval. None of them holds at every look."""
+    if look.anytime_repeats is not None:
+        nothing = {"p": None, "p_method": NOT_AT_EVERY_LOOK, "mcnemar_p": None, "log_rank_p": None}
+        return {**nothing, "bootstrap": unknown(NOT_AT_EVERY_LOOK, clusters=len(pairs))}
+    test = permutation_test(pairs)
+    times = [durations_of([each for each in side if each.is_decided]) for side in (one, two)]
+    return {
+        "p": test.p,
+        "p_method": test.method,
+        "mcnemar_p": mcnemar(pairs).p,
+        "log_rank_p": log_rank(*times).p,
+        "bootstrap": bootstrap_difference(pairs, RESAMPLING, look.level),
+    }
+
+
+def extreme_pairs(one: Sequence[TrialRecord], two: Sequence[TrialRecord], *, for_second: bool) -> list[Pair]:
+    """The pairs if every undecided trial had been decided for the second agent, or against it."""
+    return paired(*_extreme(counts_by_contract(one), counts_by_contract(two), for_second=for_second))
+
+
 def _difference(
-    first: dict[str, Cluster], second: dict[str, Cluster], complete: Sequence[str] | None, level: float
+    first: dict[str, Cluster], second: dict[str, Cluster], order: Sequence[str] | None, level: float
 ) -> Estimate:
     """Over all contracts; or, valid at any time, over complete ones in the order in which they became so."""
-    if complete is None:
+    if order is None:
         return paired_difference(paired(first, second), level)
     pairs = [
-        pair for name in complete for pair in paired({name: first[name]}, {name: second[name]})
+        pair for name in order for pair in paired({name: first[name]}, {name: second[name]})
     ]  # a contract without decided trials has none
     return anytime_interval([float(pair.difference) for pair in pairs])
 

@@ -67,7 +67,9 @@ class Rescoring:
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise OperatorFault(f"a threshold is between 0 and 1, not {self.threshold:g}")
         if not (self.caps or self.weights or self.quality_weights or self.threshold is not None):
-            raise OperatorFault("name at least one other cap, weight or threshold")
+            raise OperatorFault(
+                "name what would be other: --cap wall_s=60, --weight GRADER=2, --quality-weight DIMENSION=0.5 or --threshold 0.8"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +121,15 @@ def rescore(results: ResultSet, rules: Rescoring) -> Counterfactual:
     ]
     after = replace(results, lines=tuple({**line, "verdict": verdict} for line, verdict, _ in pairs))
     before, counterfactual = (by_agent(trials_of(one).records) for one in (results, after))
+    if not before:
+        raise OperatorFault(f"{results.source} has trials of honeypots alone: there is no rate to rescore")
+    counted = {
+        one.run for each in before.values() for one in each
+    }  # no honeypots, and no attempts that were repeated
     changed = tuple(
         Changed(str(line.get("run")), str(line["contract"].get("id")), str(line.get("agent")), line["verdict"], verdict, why)
         for line, verdict, why in pairs
-        if verdict != line["verdict"]
+        if verdict != line["verdict"] and line.get("run") in counted
     )  # fmt: skip
     _check_dimensions(rules, [one for each in before.values() for one in each])
     agents = tuple(_agent(name, before[name], counterfactual[name], rules) for name in before)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from steelyard.report.study_summary.model import (
+    AgentBounds,
     AgentNumbers,
     Counted,
     Deviation,
@@ -15,14 +16,16 @@ from steelyard.report.study_summary.model import (
     LabelErrorRow,
     Precision,
 )
-from steelyard.report.study_summary.trial_record import TrialRecord, Trials, rate_of
+from steelyard.report.study_summary.trial_record import TrialRecord, Trials, by_agent, by_contract, rate_of
+from steelyard.stats.indeterminate import Counts, bounds
 from steelyard.stats.labels import Labelled, label_errors
 from steelyard.study.deviations import DEFAULT_BUDGET
 
 NOT_MEASURED = "not measured: no run of these has a decision by people (`steelyard review` records one)"
 MODEL = (
-    "indeterminate trials are left out of the success rate; its bounds count all of them as failures and as successes, "
-    "multiple imputation draws them, and times of trials without success are censored (Kaplan-Meier)"
+    "acceptance errors, invalid and ungraded trials are left out of the success rate, and multiple imputation draws them; a trial "
+    "that its budget stopped counts as a failure, and one that reviewers dispute as it was graded; bounds count every indeterminate "
+    "trial as a failure and as a success; times of trials without success are censored (Kaplan-Meier)"
 )
 SHOWN = (
     "agent configuration",
@@ -35,6 +38,7 @@ SHOWN = (
 )
 NO_MODE = "no failure mode"
 AS_PLANNED = "as planned"  # of a study that departs from its own plan
+NOT_ENFORCED = "not enforced"
 
 
 def disclose(trials: Trials, agents: Sequence[AgentNumbers]) -> Disclosures:
@@ -51,6 +55,7 @@ def disclose(trials: Trials, agents: Sequence[AgentNumbers]) -> Disclosures:
             if (found := _counted(reason, records, partial(_has_reason, reason=reason))).count
         ),
         indeterminate_model=MODEL,
+        indeterminate_bounds=tuple(_bounds_of(records)),
         cost_by_phase=_by_phase(trials.runs),
         discoveries=discoveries(records),
         precision=tuple(row for one in agents if not one.is_baseline for row in precision(one)),
@@ -78,6 +83,18 @@ def _is_indeterminate(one: TrialRecord) -> bool:
     return bool(_reasons(one))
 
 
+def _bounds_of(records: Sequence[TrialRecord]) -> Iterator[AgentBounds]:
+    """Of all indeterminate trials: also of those that are decided and count in the success rate."""
+    for agent, each in sorted(by_agent(records).items()):
+        if any(map(_is_indeterminate, each)):
+            yield AgentBounds(agent, bounds([_counts(of) for of in by_contract(each).values()]))
+
+
+def _counts(records: Sequence[TrialRecord]) -> Counts:
+    known = [one.succeeded for one in records if not _is_indeterminate(one)]
+    return Counts(sum(known), len(known) - sum(known), len(records) - len(known))
+
+
 def _labelled(records: Iterable[TrialRecord]) -> list[Labelled]:
     """A run under each of its failure modes; a run without one under `no failure mode`."""
     return [
@@ -98,10 +115,19 @@ def _by_phase(records: Sequence[TrialRecord]) -> dict[str, dict[str, float | Non
         "agent": _total("seconds", [one.working_s for one in records]),
         "checks": _total("seconds", [one.acceptance_s for one in records]),
         "sandbox provisioning": _total("seconds", [_rest(one) for one in records]),
-        "human adjudication": _total(
-            "minutes", [one.context.human_minutes if one.context else None for one in records]
-        ),
+        "human adjudication": {
+            **_total("minutes", [one.context.human_minutes if one.context else None for one in records]),
+            **_total("usd", _item(records, "human")),
+        },
+        "execution": _total("usd", _item(records, "exec")),
+        "model judge": _total("usd", _item(records, "judge")),
+        "overhead": _total("usd", _item(records, "overhead")),
     }
+
+
+def _item(records: Sequence[TrialRecord], name: str) -> list[float | None]:
+    """At the operator's prices: not known without a price list."""
+    return [one.other_usd.get(name) for one in records]
 
 
 def _rest(one: TrialRecord) -> float | None:
@@ -143,7 +169,7 @@ def precision(agent: AgentNumbers) -> list[Precision]:
         Precision(
             agent.agent,
             count,
-            half * math.sqrt(agent.contracts / count),
+            min(0.5, half * math.sqrt(agent.contracts / count)),
             None if each is None else each * count,
         )
         for count in counts
@@ -204,7 +230,7 @@ def _deviation(each: Mapping[str, object]) -> tuple[str, str, str]:
     elif check := each.get("check"):
         what = f"{what} mode of check {check}"
     found = each.get("observed")
-    shown = "not enforced" if "limit" in each and found is None else _value_text(found)
+    shown = NOT_ENFORCED if "limit" in each and found is None else _value_text(found)
     return what, _value_text(each.get("planned")), shown
 
 
@@ -214,8 +240,17 @@ def _value_text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _against_plan(one: Deviation) -> str:
-    return one.observed if one.planned == AS_PLANNED else f"planned {one.planned}, observed {one.observed}"
+def _in_words(one: Deviation) -> str:
+    if one.planned == AS_PLANNED:
+        return f"{one.what}: {one.observed}"
+    kind, _, check = one.what.partition(" mode of check ")
+    if kind == "oracle":
+        return f"check {check} was decided by the mode {one.observed}, not by {one.planned}, which is harder to fool"
+    if one.what in ("budget", DEFAULT_BUDGET):
+        return f"caps of the {one.what} that nothing enforced: {one.planned}"
+    if one.observed == NOT_ENFORCED:
+        return f"the {one.what} of {one.planned} was not enforced"
+    return f"{one.what}: planned {one.planned}, observed {one.observed}"
 
 
 def _is_note(one: Deviation, planned_caps: Sequence[str]) -> bool:
@@ -232,7 +267,7 @@ def provisional_reasons(
     Not among them: that nothing was drawn at random, and defaults that could not be enforced, unless the plan has such a cap.
     """
     reasons = [
-        f"{one.what}: {_against_plan(one)} ({one.runs} {'run' if one.runs == 1 else 'runs'})"
+        f"{_in_words(one)} ({one.runs} {'run' if one.runs == 1 else 'runs'})"
         for one in deviations
         if not _is_note(one, planned_caps)
     ]

@@ -251,6 +251,14 @@ class Precision:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentBounds:
+    """The success rate of an agent if all its indeterminate trials had failed, and if all had succeeded."""
+
+    agent: str
+    bounds: Bounds
+
+
+@dataclass(frozen=True, slots=True)
 class Disclosures:
     """The four minimum disclosures: label errors, indeterminate outcomes, itemised cost, reproducibility."""
 
@@ -259,6 +267,7 @@ class Disclosures:
     indeterminate: Counted
     indeterminate_by_reason: tuple[Counted, ...]
     indeterminate_model: str
+    indeterminate_bounds: tuple[AgentBounds, ...]  # of agents that have such trials
     cost_by_phase: Mapping[str, Mapping[str, float | None]]
     discoveries: tuple[Discovery, ...]
     precision: tuple[Precision, ...]
@@ -330,6 +339,22 @@ class RepeatVariation:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranked:
+    agent: str
+    rate: Estimate
+    trials: int  # that it is over
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Agents by one number, best first; without a rule for acceptance errors there is none."""
+
+    acceptance_errors: str  # none, failure, excluded
+    words: str
+    rows: tuple[Ranked, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StudySummary:
     source: str
     study: Mapping[str, Any] | None  # digest, name; None outside a study
@@ -352,6 +377,10 @@ class StudySummary:
     power: tuple[PowerCurve, ...] = ()
     version_rates: tuple[VersionRate, ...] = ()
     honeypots: tuple[Counted, ...] = ()  # by agent: trials that were passed although that is impossible
+    ranking: Ranking = Ranking("none", "")
+    envelope: Mapping[str, Any] | None = (
+        None  # of a study that has ended: B_total, and what was charged, by item
+    )
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 import orjson
 
 from steelyard.errors import OperatorFault
-from steelyard.plan import order
+from steelyard.plan import order, study_plan
 from steelyard.report.result import SCHEMA, VERDICTS
 from steelyard.report.stored.open_store import open_store
 from steelyard.report.study_summary.run_context import RunContext, read_context
-from steelyard.stats.design.sequential import LookRule, require_rule
+from steelyard.stats.design.sequential import LookRule, PeekingRefused, require_rule
 from steelyard.store import query
 from steelyard.study.protocol import folder as study_folder
 from steelyard.study.protocol import status
@@ -36,20 +36,49 @@ class ResultSet:
     planned_trials: int | None = None  # of the study's plan
     look_rule: LookRule | None = None  # for looks before the end, of the study's plan
     has_ended: bool = False  # the study: all of its plan was carried out, or one of its rules stopped it
+    is_complete: bool = False  # all of its plan was carried out
     plan_note: str = ""  # how far the plan of the study was carried out; "" where it is complete
     study_deviations: tuple[Mapping[str, Any], ...] = ()  # of the plan, and of the study from its plan
     planned_caps: tuple[str, ...] = ()  # of a run, that the plan's budgets rely on
+    planned_ranking: study_plan.AcceptanceErrors | None = None  # of the study's plan
+    ranking: study_plan.AcceptanceErrors | None = None  # that the reader asks for; none: as planned
+    envelope: Mapping[str, Any] | None = None  # of a study that has ended
+    open_studies: Mapping[str, str] = field(
+        default_factory=dict
+    )  # digest -> name: studies that go on, where the lines are not of one study alone
 
     def interim_level(self, finished: int) -> float:
         """The confidence level of a comparison: 0.95, or what the registered looks leave for this one (alpha spending)."""
         if self.planned_trials is None or self.look_rule is None:
             return 0.95
-        return self.look_rule.level(finished, self.planned_trials)
+        return self.look_rule.level(self._done(finished), self.planned_trials)
+
+    def _done(self, finished: int) -> int:
+        """A complete study is at its last look, also where some trials could not be run."""
+        return (self.planned_trials or 0) if self.is_complete else finished
+
+    def at_last_look(self, finished: int) -> ResultSet:
+        """With alpha spending: the trials up to the last look that is reached, if one is. Otherwise all."""
+        rule = self.look_rule
+        if self.planned_trials is None or rule is None or rule.is_anytime:
+            return self
+        through = rule.repeats_at(rule.reached(self._done(finished), self.planned_trials))
+        if not 0 < through < rule.repeats:
+            return self
+        looked = f"agents are compared on the first {through} of {rule.repeats} repeats: those of the last look that is reached"
+        note = "; ".join(filter(None, [self.plan_note, looked]))
+        return replace(self._where(lambda line: (line.get("repeat") or 0) <= through), plan_note=note)
 
     def refuse_peeking(self, finished: int) -> None:
         """Raises PeekingRefused where the study goes on and its plan has no rule for a comparison now."""
         if self.planned_trials is not None and not self.has_ended:
             require_rule(finished, self.planned_trials, self.look_rule)
+        for line in self.lines if self.open_studies else ():
+            if name := self.open_studies.get(str(_study_of(line).get("digest"))):
+                raise PeekingRefused(
+                    f"some of these runs are of the study {name}, which has not ended, and others are not: a comparison now "
+                    f"would be a look that its plan does not have. Compare within it (`--study {name}`), or without its runs"
+                )
 
     @property
     def anytime_repeats(self) -> int | None:
@@ -58,10 +87,11 @@ class ResultSet:
 
     def filtered(self, keep: set[str]) -> ResultSet:
         """Only the lines of these agents."""
+        return self._where(lambda line: str(line.get("agent")) in keep)
+
+    def _where(self, holds: Callable[[Line], bool]) -> ResultSet:
         pairs = [
-            (line, context)
-            for line, context in zip(self.lines, self.contexts, strict=True)
-            if str(line.get("agent")) in keep
+            (line, context) for line, context in zip(self.lines, self.contexts, strict=True) if holds(line)
         ]
         return replace(self, lines=tuple(line for line, _ in pairs), contexts=tuple(one for _, one in pairs))
 
@@ -93,13 +123,21 @@ def _read_folder(folder: Path, study: str | None, store_url: str | None) -> Resu
 
 
 def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
-    """How many trials the plan of these lines has, while the study has not ended; nothing outside a study."""
-    digests = {str(_study_of(line).get("digest")) for line in lines}
-    if len(digests) != 1 or digests == {"None"}:
-        return {}
-    study = study_folder.StudyFolder(
-        folder / study_folder.STUDIES / next(iter(digests))[: study_folder.DIGITS]
-    )
+    """How far the plan of these lines was carried out; of lines of several studies, or of some without one, which studies go on."""
+    names = {str(_study_of(line).get("digest")): str(_study_of(line).get("name")) for line in lines}
+    if len(names) != 1:
+        found = {digest: _facts_of(folder, digest, ()) for digest in names if digest != "None"}
+        return {
+            "open_studies": {
+                one: names[one] for one, facts in found.items() if facts and not facts["has_ended"]
+            }
+        }
+    return _facts_of(folder, next(iter(names)), lines)
+
+
+def _facts_of(folder: Path, digest: str, lines: Sequence[Line]) -> dict[str, Any]:
+    """Nothing outside a study, and of one that this folder does not have."""
+    study = study_folder.StudyFolder(folder / study_folder.STUDIES / digest[: study_folder.DIGITS])
     try:
         if not study.is_begun:
             return {}
@@ -110,20 +148,32 @@ def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
     end: Mapping[str, Any] = next(
         (entry for entry in reversed(log) if entry.get("what") in {"start", "end"}), {}
     )
-    facts = {
+    how = end.get("how") if end.get("what") == "end" else None
+    budget, looks = plan.budget, plan.looks
+    return {
         "plan_note": _plan_note(planned, lines, end),
         "study_deviations": tuple(status.deviations_of(plan, log)),
-        "planned_caps": ("cost_usd",)
-        if plan.budget.total_usd is not None or plan.budget.task_usd is not None
-        else (),
-    }
-    looks = plan.looks
-    rule = None if looks is None else LookRule(looks.rule, looks.count or 1, plan.repeats)
-    return {
-        **facts,
+        "planned_caps": ("cost_usd",) if (budget.total_usd, budget.task_usd) != (None, None) else (),
+        "planned_ranking": plan.ranking.acceptance_errors,
+        "envelope": _envelope(plan, end),
         "planned_trials": planned,
-        "look_rule": rule,
-        "has_ended": end.get("what") == "end" and end.get("how") in {"complete", "stopped"},
+        "look_rule": None if looks is None else LookRule(looks.rule, looks.count or 1, plan.repeats),
+        "has_ended": how in {"complete", "stopped"},
+        "is_complete": how == "complete",
+    }
+
+
+def _envelope(plan: study_plan.StudyPlan, end: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the study was charged when it ended last."""
+    if end.get("what") != "end" or not isinstance(end.get("spent"), Mapping):
+        return None
+    total, spent = plan.budget.total_usd, float(end.get("spent_usd") or 0.0)
+    return {
+        "total_usd": total,
+        "spent_usd": spent,
+        "spent": dict(end["spent"]),
+        "left_usd": None if total is None else round(total - spent, 6),
+        "overrun_usd": end.get("overrun_usd"),
     }
 
 

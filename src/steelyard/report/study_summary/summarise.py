@@ -13,9 +13,10 @@ from steelyard.report.study_summary.agent_numbers import agent_numbers, duration
 from steelyard.report.study_summary.comparisons import MULTIPLICITY, Look, compare_all
 from steelyard.report.study_summary.disclosures import deviations_of, disclose, provisional_reasons
 from steelyard.report.study_summary.economics import pareto_of
-from steelyard.report.study_summary.model import Counted, StudySummary, VersionRate
+from steelyard.report.study_summary.model import AgentComparison, Counted, StudySummary, VersionRate
 from steelyard.report.study_summary.projections import burn_of, power_of
 from steelyard.report.study_summary.quality import order_note
+from steelyard.report.study_summary.ranking import ranking_of
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.repeat_variation import variation_of
 from steelyard.report.study_summary.trial_record import (
@@ -56,8 +57,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
     )
     compared = {name: each for name, each in agents.items() if name not in BASELINES}
     refused = _refused(results, trials)
-    look = Look(results.interim_level(trials.ended), results.anytime_repeats)
-    comparisons = compare_all(compared, look) if len(compared) <= MOST_COMPARED and not refused else ()
+    comparisons = () if refused else _comparisons(results, trials, compared)
     deviations = deviations_of(records, results.study_deviations)
     return StudySummary(
         source=results.source,
@@ -72,7 +72,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
         deviations=deviations,
         provisional=(
             *refused,
-            *_incomplete(results),
+            *_incomplete(results if refused else results.at_last_look(trials.ended)),
             *provisional_reasons(records, deviations, results.planned_caps),
         ),
         disclosures=disclose(trials, numbers),
@@ -85,6 +85,10 @@ def summarise_study(results: ResultSet) -> StudySummary:
         power=power_of(numbers, comparisons),
         version_rates=_version_rates(records),
         honeypots=_honeypots(trials.honeypots),
+        ranking=ranking_of(
+            agents, results.ranking or results.planned_ranking or "none", results.planned_ranking
+        ),
+        envelope=results.envelope,
     )
 
 
@@ -95,6 +99,19 @@ def _refused(results: ResultSet, trials: Trials) -> tuple[str, ...]:
     except PeekingRefused as refused:
         return (f"agents are not compared: {refused}",)
     return ()
+
+
+def _comparisons(
+    results: ResultSet, trials: Trials, compared: dict[str, list[TrialRecord]]
+) -> tuple[AgentComparison, ...]:
+    """Of the trials that the last look is about."""
+    if len(compared) > MOST_COMPARED:
+        return ()
+    cut = results.at_last_look(trials.ended)
+    if cut is not results:
+        found = by_agent(trials_of(cut).records)
+        compared = {name: found[name] for name in compared if name in found}
+    return compare_all(compared, Look(results.interim_level(trials.ended), results.anytime_repeats))
 
 
 def _incomplete(results: ResultSet) -> tuple[str, ...]:
@@ -186,7 +203,15 @@ def _notes(results: ResultSet, trials: Trials, compared: int) -> list[str]:
         notes.append(f"{compared} agents: `steelyard compare A B` compares two of them")
     if versions := _versions(trials.records):
         notes.append(f"contracts with several versions count as several contracts: {', '.join(versions)}")
-    return [*notes, *_judge_notes(results)]
+    return [*notes, *_configuration_notes(trials.records), *_judge_notes(results)]
+
+
+def _configuration_notes(records: Sequence[TrialRecord]) -> Iterator[str]:
+    """Agents whose name stands for several configurations."""
+    for agent, each in sorted(by_agent(records).items()):
+        versions = {one.context.agent_version for one in each if one.context}
+        if len(versions) > 1:
+            yield f"{agent} ran with {len(versions)} configurations: its numbers are of all of them together"
 
 
 def _judge_notes(results: ResultSet) -> Iterator[str]:

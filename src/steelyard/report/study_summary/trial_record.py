@@ -55,6 +55,9 @@ class TrialRecord:
     quality: float | None  # only where all gates pass
     context: RunContext | None
     tokens: float | None = None  # in and out
+    other_usd: Mapping[str, float | None] = field(
+        default_factory=dict
+    )  # by item: exec, judge, overhead, human
     errors: tuple[str, ...] = ()  # named by a verifier, a judge or people
     unfit: tuple[str, ...] = ()  # why the output could not be scored as it should be
     people: str = "none"  # what reviewers decided: none, pass, fail, defer, disputed
@@ -90,7 +93,6 @@ class Trials:
     honeypots: tuple[TrialRecord, ...]  # trials that cannot be passed honestly, and are in no rate
     runs: tuple[TrialRecord, ...]  # all of them: retries and honeypots too
     attempted: Mapping[str, int]  # agent -> runs, retries included
-    invalid_attempts: Mapping[str, int]
     repeated: int  # trials that were run again although they had a result; each counts as one more repeat
 
     @property
@@ -122,7 +124,6 @@ def trials_of(results: ResultSet) -> Trials:
         honeypots=tuple(one for one in records if one.stratum == HONEYPOT),
         runs=tuple(runs),
         attempted=Counter(one.agent for one in runs),
-        invalid_attempts=Counter(one.agent for one in runs if one.category == "invalid"),
         repeated=sum(len(each) - 1 for each in counting.values()),
     )
 
@@ -172,6 +173,7 @@ def record_of(line: Line, context: RunContext | None) -> TrialRecord:
         quality=_number(_object(line.get("quality")).get("score")),
         context=context,
         tokens=_tokens(line, context),
+        other_usd=_other_usd(line),
         errors=tuple(dict.fromkeys(map(error_name, own_errors(line)))),
         unfit=_unfit(line),
         people=str(_object(line.get("review")).get("decision") or (context.people if context else "none")),
@@ -194,6 +196,13 @@ def _dimensions(line: Line) -> dict[str, tuple[float, float | None]]:
         str(name): (_number(one.get("weight")) or 0.0, _number(one.get("score")))
         for name, one in found.items()
         if isinstance(one, dict)
+    }
+
+
+def _other_usd(line: Line) -> dict[str, float | None]:
+    items = _object(_object(line.get("cost")).get("items"))
+    return {
+        name: _number(_object(items.get(name)).get("usd")) for name in ("exec", "judge", "overhead", "human")
     }
 
 

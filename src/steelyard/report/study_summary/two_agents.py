@@ -12,18 +12,21 @@ from typing import Any
 
 from steelyard.errors import OperatorFault
 from steelyard.report.study_summary.agent_numbers import agent_numbers, counts_by_contract
-from steelyard.report.study_summary.comparisons import AT_THE_END, Look, compare_agents
+from steelyard.report.study_summary.comparisons import AT_THE_END, Look, compare_agents, extreme_pairs
 from steelyard.report.study_summary.disclosures import deviations_of, provisional_reasons
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, to_json
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.trial_record import TrialRecord, Trials, by_agent, trials_of
 from steelyard.stats.clusters import Cluster
-from steelyard.stats.compare.equivalence import MarginTest, equivalence, non_inferiority
+from steelyard.stats.compare.equivalence import MarginTest, equivalence, non_inferiority, within_interval
 from steelyard.stats.compare.pairs import Pair, paired
 from steelyard.stats.design.sequential import PeekingRefused
+from steelyard.stats.estimate import Estimate
+from steelyard.stats.indeterminate import conclusion
 
 SCHEMA = "steelyard.agent_comparison/1"
 LEVEL = 0.05
+MOST_NAMED = 12  # agents, where one that was named is not there
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +41,15 @@ class TwoAgents:
     provisional: tuple[str, ...]
     unchecked: int  # runs whose conditions are not known here
     pairs: tuple[Pair, ...]  # of shared contracts, decided trials only
+    worst_pairs: tuple[Pair, ...] = ()  # the same with every undecided trial decided against the second agent
+    is_look: bool = False  # one of several looks at a study: its interval alone may decide
     gate: Gate | None = None
     equivalence: MarginTest | None = None
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = to_json(replace(self, pairs=()))
-        del data["pairs"]
+        data: dict[str, Any] = to_json(replace(self, pairs=(), worst_pairs=()))
+        del data["pairs"], data["worst_pairs"]
         return {"schema": data.pop("schema"), **data}
 
 
@@ -63,34 +68,41 @@ def compare_named(results: ResultSet, first: str, second: str, *, anyway: bool) 
     known = sorted({str(line.get("agent")) for line in results.lines})
     for name in (first, second):
         if name not in known:
-            listed = ", ".join(known) or "none"
+            more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+            listed = (", ".join(known[:MOST_NAMED]) or "none") + more
             raise OperatorFault(f"{results.source} has no result of an agent {name!r}; there are: {listed}")
     if first == second:
         raise OperatorFault("an agent is compared with another one, or with itself in another folder of runs")
-    _refuse_peeking(results)
-    look = Look(results.interim_level(trials_of(results).ended), results.anytime_repeats)
-    return _compare(results.filtered({first, second}), first, second, anyway=anyway, look=look)
+    ended = trials_of(results).ended
+    _refuse_peeking(results, ended, {first, second})
+    look = Look(results.interim_level(ended), results.anytime_repeats)
+    compared = results.at_last_look(ended).filtered({first, second})
+    return _compare(compared, first, second, anyway=anyway, look=look)
 
 
 def compare_sets(first: ResultSet, second: ResultSet, *, agent: str | None, anyway: bool) -> TwoAgents:
     """One agent of each of two result sets, for instance of two versions of one agent."""
     names = [_one_agent(results, agent) for results in (first, second)]
-    for results in (first, second):
-        _refuse_peeking(results)
     labels = [f"{name} ({results.source})" for name, results in zip(names, (first, second), strict=True)]
     if names[0] != names[1]:
         labels = names
-    parts = [
-        _rename(results.filtered({name}), label)
-        for results, name, label in zip((first, second), names, labels, strict=True)
-    ]
+    parts, levels = [], []
+    for results, name, label in zip((first, second), names, labels, strict=True):
+        ended = trials_of(results).ended
+        _refuse_peeking(results, ended, {name})
+        levels.append(results.interim_level(ended))
+        parts.append(_rename(results.at_last_look(ended).filtered({name}), label))
     both = ResultSet(
         f"{first.source} and {second.source}",
         (*parts[0].lines, *parts[1].lines),
         (*parts[0].contexts, *parts[1].contexts),
+        plan_note="; ".join(one.plan_note for one in parts if one.plan_note),
+        study_deviations=(*parts[0].study_deviations, *parts[1].study_deviations),
+        planned_caps=(*parts[0].planned_caps, *parts[1].planned_caps),
     )
-    level = max(results.interim_level(trials_of(results).ended) for results in (first, second))
-    return _compare(both, labels[0], labels[1], anyway=anyway, look=Look(level))
+    anytime = [one.anytime_repeats for one in parts if one.anytime_repeats is not None]
+    look = Look(max(levels), max(anytime, default=None))
+    return _compare(both, labels[0], labels[1], anyway=anyway, look=look)
 
 
 def _one_agent(results: ResultSet, agent: str | None) -> str:
@@ -116,9 +128,9 @@ def _rename(results: ResultSet, label: str) -> ResultSet:
     return replace(results, lines=lines)
 
 
-def _refuse_peeking(results: ResultSet) -> None:
+def _refuse_peeking(results: ResultSet, ended: int, agents: set[str]) -> None:
     try:
-        results.refuse_peeking(trials_of(results).ended)
+        results.filtered(agents).refuse_peeking(ended)
     except PeekingRefused as refused:
         how = f"\n{results.plan_note}" if "the study is held" in results.plan_note else ""
         raise OperatorFault(f"{results.source}: {refused}{how}") from None
@@ -152,6 +164,8 @@ def _compare(
         ),
         unchecked=sum(one.context is None for one in trials.records),
         pairs=tuple(paired(*(_decided(agents[name]) for name in (first, second)))),
+        worst_pairs=tuple(extreme_pairs(agents[first], agents[second], for_second=False)),
+        is_look=look != AT_THE_END,
     )
 
 
@@ -180,13 +194,18 @@ def _refusal(comparison: AgentComparison) -> str:
 
 def equivalent_within(results: TwoAgents, margin: float) -> TwoAgents:
     """With the test of the claim that the agents differ by less than the margin."""
-    return replace(results, equivalence=equivalence(results.pairs, margin))
+    if results.is_look:
+        test = within_interval(results.comparison.difference, margin, both_sides=True)
+    else:
+        test = equivalence(results.pairs, margin)
+    return replace(results, equivalence=test)
 
 
 def gate_of(results: TwoAgents, margin: float | None) -> Gate:
     """Without a margin: fails if a regression is shown. With one: fails unless a loss of the margin is excluded.
 
-    An agent without any decided trial fails: errors everywhere are no success.
+    An agent without any decided trial fails: errors everywhere are no success. For the same reason a loss of the margin has to be
+    excluded also if every undecided trial counts against the second agent.
     """
     comparison = results.comparison
     for numbers in (results.second, results.first):
@@ -195,22 +214,51 @@ def gate_of(results: TwoAgents, margin: float | None) -> Gate:
     if comparison.difference.value is None:
         return Gate(True, f"nothing can be compared: {comparison.difference.why}", margin, None)
     if margin is None:
-        is_worse = comparison.conclusion == "worse"
-        return Gate(is_worse, "a regression is shown" if is_worse else "no regression is shown", None, None)
-    test = non_inferiority(results.pairs, margin)
-    shown = f"a loss of {100 * margin:g} points or more"
-    if test.p is None:
-        # One contract has no test: the interval itself decides.
-        low = comparison.difference.low
-        held = low is not None and low > -margin
-        reached = (
-            "its interval has no lower end"
-            if low is None
-            else f"the interval begins at {100 * low:+.0f} points"
+        return _gate_by_conclusion(comparison)
+    test = _not_worse(results, results.pairs, comparison.difference, margin)
+    lost = f"a loss of {100 * margin:g} points or more"
+    if not test.holds(LEVEL):
+        return Gate(True, f"{lost} is not excluded{_shown(test, comparison.difference)}", margin, test)
+    why = f"{lost} is excluded{_shown(test, comparison.difference)}"
+    worst = _not_worse(results, results.worst_pairs, comparison.worst, margin)
+    if comparison.undecided and not worst.holds(LEVEL):
+        undecided = f"{comparison.undecided} undecided {'trial' if comparison.undecided == 1 else 'trials'}"
+        return Gate(
+            True,
+            f"{why} among decided trials, but not if {undecided} count against {results.second.agent}",
+            margin,
+            test,
         )
-        return Gate(not held, f"{shown} is {'' if held else 'not '}excluded: {reached}", margin, test)
-    held = test.holds(LEVEL)
-    return Gate(not held, f"{shown} is {'' if held else 'not '}excluded (p = {test.p:.3f})", margin, test)
+    return Gate(False, why, margin, test)
+
+
+def _gate_by_conclusion(comparison: AgentComparison) -> Gate:
+    if comparison.conclusion == "worse":
+        return Gate(True, "a regression is shown", None, None)
+    could = comparison.undecided and conclusion(comparison.worst) == "worse"
+    return Gate(
+        False,
+        "no regression is shown" + ("; fragile: undecided trials could show one" if could else ""),
+        None,
+        None,
+    )
+
+
+def _not_worse(results: TwoAgents, pairs: Sequence[Pair], difference: Estimate, margin: float) -> MarginTest:
+    """By the test; at a look, and of one contract, which has no test, by the interval itself."""
+    if results.is_look or len(pairs) < 2:
+        return within_interval(difference, margin, both_sides=False)
+    return non_inferiority(pairs, margin)
+
+
+def _shown(test: MarginTest, difference: Estimate) -> str:
+    if test.p is not None:
+        return f" (p = {test.p:.3f})"
+    return (
+        f": the interval begins at {100 * difference.low:+.0f} points"
+        if difference.low is not None
+        else f": {test.why}"
+    )
 
 
 def _apart(numbers: AgentNumbers) -> str:

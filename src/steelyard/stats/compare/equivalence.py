@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from steelyard.stats.compare.pairs import Pair
+from steelyard.stats.estimate import Estimate
 from steelyard.stats.skewed_mean import chance_above
 
 
 class MarginTest(NamedTuple):
-    """The p-value of a claim about a margin; None and `why` where it cannot be tested."""
+    """The p-value of a claim about a margin; None and `why` where it cannot be tested, or where an interval decides it."""
 
     claim: str
     margin: float
@@ -19,9 +20,24 @@ class MarginTest(NamedTuple):
     method: str
     contracts: int
     why: str = ""
+    by_interval: bool | None = None  # what an interval says, where that and no p-value decides
 
     def holds(self, alpha: float = 0.05) -> bool:
-        return self.p is not None and self.p <= alpha
+        return self.by_interval is True or (self.p is not None and self.p <= alpha)
+
+
+def within_interval(difference: Estimate, margin: float, *, both_sides: bool) -> MarginTest:
+    """The same claims by an interval, as at a look before the end of a study: all of it is beyond -margin, or within both margins.
+
+    It spends no more than the interval does, which a test at 5% beside it would.
+    """
+    claim, method = "equivalent" if both_sides else "not worse", f"interval, {difference.method}"
+    if difference.low is None or difference.high is None:
+        return MarginTest(
+            claim, margin, None, method, difference.clusters, difference.why or "there is no interval"
+        )
+    held = difference.low > -margin and (not both_sides or difference.high < margin)
+    return MarginTest(claim, margin, None, method, difference.clusters, by_interval=held)
 
 
 def equivalence(pairs: Sequence[Pair], margin: float) -> MarginTest:

@@ -153,13 +153,23 @@ class LookRule(NamedTuple):
     def is_anytime(self) -> bool:
         return self.rule == ANYTIME
 
+    def reached(self, done: int, planned: int) -> int:
+        """How many of the looks are reached."""
+        return min(self.looks, done * self.looks // planned)
+
+    def repeats_at(self, look: int) -> int:
+        """The repeats that a look is about.
+
+        What is finished after it belongs to the next look: a comparison of it would be one more look at the same level.
+        """
+        return look * self.repeats // self.looks
+
     def level(self, done: int, planned: int) -> float:
         """The confidence level of a comparison now: at the last look that is reached. The last one too is above 0.95."""
         if self.is_anytime:
             return 0.95
-        look = max(1, min(self.looks, done * self.looks // planned))
         spending: Spending = "pocock" if self.rule == "pocock" else "obrien_fleming"
-        return 1 - 2 * (1 - look_quantile(spending, look, self.looks))
+        return 1 - 2 * (1 - look_quantile(spending, max(1, self.reached(done, planned)), self.looks))
 
 
 class PeekingRefused(ValueError):

@@ -16,7 +16,7 @@ from steelyard.web.layout import card, empty, facts, notice, table
 from steelyard.web.message import Request
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import DAMAGED, RunRecord
-from steelyard.web.words import badge, bounded, count, cut, plural, seconds
+from steelyard.web.words import badge, bounded, count, cut, plural, seconds, sentence
 
 MOST_OUTCOME_BYTES = 64 << 20
 MOST_TESTS = 500
@@ -64,7 +64,7 @@ def _card(record: RunRecord, name: str, outcome: Mapping[str, Any], only: str) -
     exit_code = outcome.get("exit")
     runs = [str(one) for one in outcome.get("runs") or ()]
     pairs: list[tuple[str, Child]] = [
-        ("why", cut(str(outcome.get("why", "")), 2000)),
+        ("why", sentence(str(outcome.get("why", "")), 2000)),
         ("command", tag("code", cut(_command(outcome), 1000))),
         ("exit", "none" if exit_code is None else str(exit_code)),
         ("time", f"{seconds(outcome.get('observed_s'))} of at most {seconds(outcome.get('ceiling_s'))}"),
@@ -81,7 +81,7 @@ def _card(record: RunRecord, name: str, outcome: Mapping[str, Any], only: str) -
             tag("span", str(outcome.get("under", "")), class_="chip"),
         ),
         facts(pairs),
-        [notice(cut(str(note), 1000), "warning") for note in outcome.get("notes") or ()],
+        [notice(sentence(str(note), 1000), "warning") for note in outcome.get("notes") or ()],
         _controls(outcome.get("controls")),
         _tests(record, name, outcome.get("reported"), only),
         tag("p", CHANGED.strip("[]"), class_="dim") if outcome.get("oracle") == "twin" else None,

@@ -39,6 +39,7 @@ def cost_tab(record: RunRecord) -> Markup:
         ("tokens in", count(usage[0]) if usage else NONE),
         ("tokens out", count(usage[1]) if usage else NONE),
         ("model requests", count(summary.types["model.request"])),
+        *_others(record),
         ("changed paths", count(summary.edits)),
     ]
     times = [(name, seconds(summary.durations.get(key))) for key, name in _PHASES.items()]
@@ -65,6 +66,20 @@ def cost_tab(record: RunRecord) -> Markup:
             class_="columns",
         ),
     )
+
+
+def _others(record: RunRecord) -> Iterator[tuple[str, Child]]:
+    """What else has a price: it is in no cap of the agent."""
+    items = ((record.result or {}).get("cost") or {}).get("items") or {}
+    for key, name in (
+        ("exec", "execution"),
+        ("judge", "model judge"),
+        ("overhead", "overhead"),
+        ("human", "people"),
+    ):
+        usd = (items.get(key) or {}).get("usd")
+        if usd:
+            yield name, money(usd)
 
 
 def _summary(record: RunRecord) -> tuple[Summary, list[tuple[str, str]]]:

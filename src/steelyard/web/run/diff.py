@@ -16,7 +16,7 @@ from steelyard.report.html.element import Child, Markup, escape, join, tag, url
 from steelyard.web.layout import card, empty, notice
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
-from steelyard.web.words import badge, cut, plural, size
+from steelyard.web.words import badge, cut, plural, sentence, size
 
 MOST_BYTES = 4 << 20
 MOST_FILES, MOST_LINES, MOST_ALL_LINES, MOST_CHARS = 300, 2000, 10_000, 500
@@ -188,7 +188,7 @@ def finding_line(finding: Mapping[str, Any]) -> Markup:
         " ",
         cut(where, 200),
         ": ",
-        cut(str(finding.get("why", "")), 600),
+        sentence(str(finding.get("why", "")), 600),
     )
 
 

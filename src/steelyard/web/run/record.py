@@ -110,7 +110,7 @@ def _doing(folder: RunFolder, state: str) -> str:
         live = live_state(folder)
         return f"Running: {live.phase}, {seconds(live.elapsed_s)} so far. This page shows what is recorded up to now."
     if state == "not graded":
-        return f"Sealed but not graded. `steelyard regrade {folder.run_id}` grades it."
+        return f"Sealed but not graded. `steelyard regrade {folder.typed}` grades it."
     return "Interrupted: the process that ran it ended before the record was sealed. It has no result and does not count."
 
 

@@ -16,7 +16,7 @@ from steelyard.web.layout import card, empty, facts, table
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
 from steelyard.web.run.why import pointer
-from steelyard.web.words import badge, bounded, cut, number
+from steelyard.web.words import badge, bounded, cut, number, sentence
 
 MOST_OUTPUT = 20_000
 MOST_ROWS = 500
@@ -95,7 +95,7 @@ def _detail(record: RunRecord, grade: Mapping[str, Any], *, is_short: bool) -> M
     name = str(grade.get("name", ""))
     output = str(grade.get("output_tail") or "") or check_output(record.folder.path, name)
     data = grade.get("data")
-    pairs: list[tuple[str, Child]] = [("why", cut(str(grade.get("why", "")), 2000))]
+    pairs: list[tuple[str, Child]] = [("why", sentence(str(grade.get("why", "")), 2000))]
     if not is_short:
         pairs += [
             ("gate", str(grade.get("under") or "none")),

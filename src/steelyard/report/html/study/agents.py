@@ -15,9 +15,21 @@ from steelyard.report.html.study.cells import (
     spread_cell,
     table,
 )
-from steelyard.report.study_summary.model import AgentNumbers, Counted, StudySummary
+from steelyard.report.study_summary.model import AgentNumbers, Counted, Ranking, StudySummary
 from steelyard.report.study_summary.render.tables import HONEYPOTS
 from steelyard.report.study_summary.render.variation import VARIATION_COLUMNS, variation_lines, variation_rows
+
+
+def ranking_table(ranking: Ranking) -> Markup:
+    """One number for each agent, or why there is none."""
+    rule = tag("p", f"Ranking: {ranking.words}.", class_="dim")
+    if not ranking.rows:
+        return rule
+    rows = [
+        (str(place), cut(one.agent, 80), estimate_cell(one.rate), f"{one.trials:,}")
+        for place, one in enumerate(ranking.rows, 1)
+    ]
+    return join(rule, table(("", "agent", "success", "trials"), rows, "Ranking", numeric=(0, 3)))
 
 
 def leaderboard(agents: Sequence[AgentNumbers]) -> Markup:

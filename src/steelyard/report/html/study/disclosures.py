@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from steelyard.report.html.element import Child, Markup, join, prose, tag
 from steelyard.report.html.study.cells import LinkRun, card, counted_cell, cut, estimate_cell, table
 from steelyard.report.study_summary.model import Disclosures, StudySummary
+from steelyard.report.study_summary.render.tables import envelope_line
 
 
 def disclosure_cards(summary: StudySummary, link: LinkRun) -> Markup:
@@ -20,6 +21,7 @@ def disclosure_cards(summary: StudySummary, link: LinkRun) -> Markup:
         card("Disclosure 2: indeterminate outcomes", _indeterminate(found), id_="indeterminate"),
         card(
             "Disclosure 3: what it cost, by phase",
+            None if summary.envelope is None else tag("p", envelope_line(summary.envelope)),
             _phases(found.cost_by_phase),
             _discoveries(found, link),
             id_="costs",
@@ -57,8 +59,23 @@ def _indeterminate(found: Disclosures) -> Child:
             rows,
             "Trials of which the harness could not tell whether the work is correct",
         ),
+        _bounds(found),
         tag("p", prose(f"{found.indeterminate_model}."), class_="dim"),
     )
+
+
+def _bounds(found: Disclosures) -> Child:
+    rows = [
+        (
+            one.agent,
+            f"{one.bounds.undecided} of {one.bounds.trials}",
+            estimate_cell(one.bounds.worst),
+            estimate_cell(one.bounds.best),
+        )
+        for one in found.indeterminate_bounds
+    ]
+    columns = ("agent", "indeterminate", "success if all had failed", "if all had succeeded")
+    return table(columns, rows, "What indeterminate trials could change") if rows else ""
 
 
 def _phases(phases: Mapping[str, Mapping[str, float | None]]) -> Markup:

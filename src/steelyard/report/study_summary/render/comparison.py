@@ -45,9 +45,10 @@ def print_two_agents(console: Console, found: TwoAgents) -> None:
 def equivalence_words(test: MarginTest) -> str:
     """`equivalent within 5 points: shown (TOST, paired t over contracts: p = 0.012)`."""
     head = f"equivalent within {100 * test.margin:g} points"
-    if test.p is None:
+    if test.p is None and test.by_interval is None:
         return f"{head}: not tested: {test.why}"
-    return f"{head}: {'shown' if test.holds() else 'not shown'} ({test.method}: {p_value(test.p)})"
+    how = test.method if test.p is None else f"{test.method}: {p_value(test.p)}"
+    return f"{head}: {'shown' if test.holds() else 'not shown'} ({how})"
 
 
 def _warnings(found: TwoAgents) -> Iterator[Text]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Counted, StudySummary
 from steelyard.report.study_summary.render.variation import (
@@ -12,6 +13,7 @@ from steelyard.report.study_summary.render.variation import (
     variation_rows,
 )
 from steelyard.report.study_summary.render.words import (
+    bounds_words,
     count,
     counted,
     dollars,
@@ -37,35 +39,19 @@ HONEYPOTS = (
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, a table (its last column may move below the row) and lines under it."""
+    """A heading, a table (its last column may move below the row, or is cut where the table is not `whole`) and lines under it."""
 
     title: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     lines: tuple[str, ...] = ()
+    whole: bool = True
 
 
-def sections(summary: StudySummary) -> Iterator[Section]:
-    """Everything below the leaderboard, in order of what a decision needs."""
-    yield from _comparisons(summary)
-    yield from _honeypots(summary)
-    yield _outcomes(summary.agents)
-    yield from _undecided(summary.agents)
-    yield from _pass_k(summary.agents)
-    yield from _variation(summary)
-    yield from _strata(summary.agents)
-    yield from _versions(summary)
-    yield from _gates(summary.agents)
-    yield from _weights(summary.agents)
-    yield from _modes(summary.agents)
-    yield from _errors(summary.agents)
-    yield from _endings(summary.agents)
-    yield _cost(summary.agents)
-    yield _time(summary.agents)
-    yield from _pareto(summary)
-    yield from _deviations(summary)
-    yield from disclosures(summary)
-    yield Section("Notes", lines=summary.notes)
+def sections(summary: StudySummary, names: Iterable[str] = ()) -> Iterator[Section]:
+    """Everything below the leaderboard, in order of what a decision needs; or those of these names."""
+    for name in tuple(names) or SECTIONS:
+        yield from SECTIONS[name](summary)
 
 
 def _comparisons(summary: StudySummary) -> Iterator[Section]:
@@ -77,6 +63,23 @@ def _comparisons(summary: StudySummary) -> Iterator[Section]:
         lines.append(f"  {significance(one)}")
         lines += [f"  not the same: {text}" for text in unlike(one)]
     yield Section("Comparisons", lines=(*lines, summary.multiplicity))
+
+
+def _ranking(summary: StudySummary) -> Section:
+    ranking = summary.ranking
+    rows = tuple(
+        (str(place), one.agent, rate_of(one.rate, "trial")) for place, one in enumerate(ranking.rows, 1)
+    )
+    return Section("Ranking", ("", "agent", "success") if rows else (), rows, (ranking.words,))
+
+
+def envelope_line(envelope: Mapping[str, Any]) -> str:
+    """`charged 3.10 of 100.00 USD: models 2.90, execution 0.15, ...; 96.90 left`."""
+    total, left = envelope["total_usd"], envelope["left_usd"]
+    parts = ", ".join(f"{name} {amount:.2f}" for name, amount in envelope["spent"].items())
+    of = "" if total is None else f" of B_total {total:.2f}"
+    rest = "" if left is None else f"; {left:.2f} left" if left >= 0 else f"; exceeded by {-left:.2f}"
+    return f"the envelopes charge {envelope['spent_usd']:.2f} USD{of}: {parts}{rest}"
 
 
 def _honeypots(summary: StudySummary) -> Iterator[Section]:
@@ -116,7 +119,7 @@ def _undecided(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
         (
             one.agent,
             f"{one.bounds.undecided} of {one.bounds.trials}",
-            f"{rate(one.bounds.worst)} to {rate(one.bounds.best)}",
+            bounds_words(one.bounds),
             rate(one.imputed),
         )
         for one in agents
@@ -292,7 +295,7 @@ def _pareto(summary: StudySummary) -> Iterator[Section]:
         (
             one.agent,
             money(one.cost),
-            rate(one.rate),
+            rate_of(one.rate),
             "yes" if one.on_front else "no",
             percent(one.probability),
         )
@@ -330,11 +333,19 @@ def disclosures(summary: StudySummary) -> Iterator[Section]:
         f"{one.name.replace('_', ' ')} {one.count}" for one in disclosed.indeterminate_by_reason
     )
     share = f"{counted(disclosed.indeterminate)} trials, {rate(disclosed.indeterminate.rate)}"
+    bounded = tuple(
+        (one.agent, f"{one.bounds.undecided} of {one.bounds.trials}", bounds_words(one.bounds))
+        for one in disclosed.indeterminate_bounds
+    )
     yield Section(
         "Disclosure 2: indeterminate outcomes",
-        lines=(share + (f" ({reasons})" if reasons else ""), disclosed.indeterminate_model),
+        ("agent", "indeterminate", "success rate if all had failed or succeeded") if bounded else (),
+        bounded,
+        (share + (f" ({reasons})" if reasons else ""), disclosed.indeterminate_model),
     )
-    yield Section("Disclosure 3: cost by phase", ("phase", "total"), tuple(_phases(disclosed.cost_by_phase)))
+    charged = () if summary.envelope is None else (envelope_line(summary.envelope),)
+    phases = tuple(_phases(disclosed.cost_by_phase))
+    yield Section("Disclosure 3: cost by phase", ("phase", "total"), phases, charged)
     yield from _found_modes(summary)
     yield Section(
         "Disclosure 4: what it takes to repeat this study",
@@ -380,3 +391,32 @@ def _amount(unit: str, value: float | None) -> str:
     if unit == "usd":
         return dollars(value)
     return seconds(value) if unit == "seconds" else f"{value:,.0f} {unit}"
+
+
+def _notes(summary: StudySummary) -> Iterator[Section]:
+    yield Section("Notes", lines=summary.notes)
+
+
+# What `report --section NAME` prints.
+SECTIONS: dict[str, Callable[[StudySummary], Iterable[Section]]] = {
+    "ranking": lambda summary: (_ranking(summary),),
+    "comparisons": _comparisons,
+    "honeypots": _honeypots,
+    "outcomes": lambda summary: (_outcomes(summary.agents),),
+    "undecided": lambda summary: _undecided(summary.agents),
+    "repeats": lambda summary: _pass_k(summary.agents),
+    "variation": _variation,
+    "strata": lambda summary: _strata(summary.agents),
+    "versions": _versions,
+    "gates": lambda summary: _gates(summary.agents),
+    "quality": lambda summary: _weights(summary.agents),
+    "modes": lambda summary: _modes(summary.agents),
+    "errors": lambda summary: _errors(summary.agents),
+    "endings": lambda summary: _endings(summary.agents),
+    "cost": lambda summary: (_cost(summary.agents),),
+    "time": lambda summary: (_time(summary.agents),),
+    "pareto": _pareto,
+    "deviations": _deviations,
+    "disclosures": disclosures,
+    "notes": _notes,
+}

@@ -7,6 +7,7 @@ import math
 from steelyard.report.study_summary.model import Counted, Spread
 from steelyard.report.terminal import seconds
 from steelyard.stats.estimate import Estimate
+from steelyard.stats.indeterminate import Bounds
 
 
 def percent(value: float | None) -> str:
@@ -29,6 +30,11 @@ def rate(estimate: Estimate) -> str:
 def rate_of(estimate: Estimate, noun: str = "trial") -> str:
     """`62% [48%, 74%] of 40 trials`."""
     return f"{rate(estimate)} of {count(estimate.n, noun)}" if estimate.value is not None else rate(estimate)
+
+
+def bounds_words(bounds: Bounds) -> str:
+    """`44% [33%, 55%] to 51% [40%, 63%]`."""
+    return f"{rate(bounds.worst)} to {rate(bounds.best)}"
 
 
 def count(number: int, noun: str) -> str:

@@ -1,0 +1,151 @@
+"""`StudySummary` -> the page that a decision needs: which agent is better, rates, failure modes, cost, what to be careful about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from steelyard.report.study_summary.model import AgentNumbers, Counted, StudySummary
+from steelyard.report.study_summary.render.tables import SECTIONS, Section, envelope_line, sections
+from steelyard.report.study_summary.render.words import (
+    count,
+    counted,
+    dollars,
+    mean_money,
+    mean_time,
+    money,
+    with_n,
+)
+
+MOST_SENTENCES = 5
+MOST_NAMES = 3  # agents of a failure mode
+MOST_SINGLE = 12  # agents of one trial, of each outcome
+MOST_MODES = 10
+MOST_COSTS = 15
+
+
+def is_single(one: AgentNumbers) -> bool:
+    """One decided trial has a verdict, but no rate that is worth its interval."""
+    return one.success.n <= 1
+
+
+def rated(agents: Sequence[AgentNumbers]) -> tuple[AgentNumbers, ...]:
+    """The agents whose rate is shown with its interval: all but those of one trial, if there are several of those."""
+    several = sum(map(is_single, agents)) > 1
+    return tuple(one for one in agents if not (several and is_single(one)))
+
+
+def decision(summary: StudySummary) -> Iterator[str]:
+    """One sentence for each comparison, those that decide something first."""
+    found = sorted(summary.comparisons, key=lambda one: one.conclusion == "undecided")
+    yield from (one.sentence for one in found[:MOST_SENTENCES])
+    if more := len(found) - MOST_SENTENCES:
+        yield from [f"{count(more, 'comparison')} more: --section comparisons"] if more > 0 else ()
+
+
+def brief_sections(summary: StudySummary) -> Iterator[Section]:
+    """What stands below the leaderboard."""
+    if summary.ranking.rows:  # asked for: by default no agent is ranked
+        yield from sections(summary, ["ranking"])
+    yield from _singles(summary.agents)
+    yield from _modes(summary.agents)
+    yield _cost(summary.agents)
+    if summary.envelope is not None:
+        yield Section("Budget", lines=(envelope_line(summary.envelope),))
+    if warnings := tuple(_warnings(summary)):
+        yield Section("To be careful about", lines=warnings)
+
+
+def more_line(summary: StudySummary) -> str:
+    """How to see the rest."""
+    names = ", ".join(name for name in SECTIONS if [*sections(summary, [name])])
+    return f"more: --full, or --section NAME: {names}; --html FILE draws it"
+
+
+def _singles(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
+    shown = rated(agents)
+    single = [one for one in agents if one not in shown]
+    if not single:
+        return
+    by_outcome: dict[str, list[str]] = {each.name.replace("_", " "): [] for each in agents[0].categories}
+    for one in single:
+        outcome = next((each.name for each in one.categories if each.count), "invalid")
+        by_outcome.setdefault(outcome.replace("_", " "), []).append(one.agent)
+    yield Section(
+        f"{count(len(single), 'agent')} with one trial each: outcomes, no rates",
+        lines=tuple(
+            f"{name} ({len(names)}): {_names(names, MOST_SINGLE)}"
+            for name, names in by_outcome.items()
+            if names
+        ),
+    )
+
+
+def _modes(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
+    """By mode, the most frequent first: who showed it, and how often."""
+    found: dict[str, list[tuple[AgentNumbers, Counted]]] = {}
+    for one in agents:
+        for each in one.tags:
+            found.setdefault(each.name, []).append((one, each))
+    trials = {name: sum(each.count for _, each in who) for name, who in found.items()}
+    names = sorted(found, key=lambda name: (-trials[name], name))
+    rows = tuple((name, str(trials[name]), _who(found[name])) for name in names[:MOST_MODES])
+    more = (f"{count(len(names) - MOST_MODES, 'mode')} more: --section modes",)
+    if rows:
+        lines = more if len(names) > MOST_MODES else ()
+        yield Section("Failure modes", ("mode", "trials", "agents"), rows, lines, whole=False)
+
+
+def _who(found: Sequence[tuple[AgentNumbers, Counted]]) -> str:
+    ordered = sorted(found, key=lambda pair: -pair[1].count)
+    names = [one.agent if each.of == 1 else f"{one.agent} ({counted(each)})" for one, each in ordered]
+    return _names(names, MOST_NAMES)
+
+
+def _names(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _cost(agents: Sequence[AgentNumbers]) -> Section:
+    """A row for each agent that has a rate; the others in one line."""
+    if all(one.economics.cost_usd.total == 0 for one in agents):
+        return Section("Cost", lines=("no trial cost money: no model was asked",))
+    shown = rated(agents)
+    rows = tuple(
+        (
+            one.agent,
+            mean_money(one.economics.cost_usd),
+            with_n(money(one.economics.cost_per_success), one.economics.cost_per_success),
+            mean_time(one.economics.wall_s_success),
+        )
+        for one in shown[:MOST_COSTS]
+    )
+    lines = []
+    if (more := len(shown) - MOST_COSTS) > 0:
+        lines.append(f"{count(more, 'agent')} more: --section cost")
+    if single := [one.economics.cost_usd for one in agents if one not in shown]:
+        unknown = sum(one.unknown for one in single)
+        total = dollars(sum(one.total or 0 for one in single))
+        lines.append(
+            f"{count(len(single), 'agent')} with one trial each: {total} in all"
+            + (f", {count(unknown, 'trial')} unknown" if unknown else "")
+        )
+    columns = ("agent", "cost of a trial", "cost of a success", "time of a success")
+    return Section("Cost", columns, rows, tuple(lines))
+
+
+def _warnings(summary: StudySummary) -> Iterator[str]:
+    for one in summary.honeypots:
+        if one.count:
+            yield f"{one.name} passed {counted(one)} trials that cannot be passed honestly: --section honeypots"
+    undecided = sum(one.bounds.undecided for one in summary.agents)
+    if undecided:
+        yield f"{count(undecided, 'trial')} without a decision: --section undecided says what the rates could be"
+    if invalid := sum(one.invalid_attempts.count for one in summary.agents):
+        yield f"{count(invalid, 'invalid run')}: the machine failed, or somebody stopped it; no rate has them"
+    flaky = [one.contract for one in summary.repeat_variation.contracts if one.has_flaky_checks]
+    if flaky:
+        yield f"flaky checks: {_names(flaky, MOST_NAMES)}: --section variation"
+    if summary.without_result:
+        left = ", ".join(f"{number} {state}" for state, number in summary.without_result.items())
+        yield f"runs without a result are not in these numbers: {left}"
