@@ -50,16 +50,29 @@ def test_a_folder_that_a_run_used_is_not_old(
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize(
     ("line", "completed"),
-    [("steelyard ver", "verify"), ("steelyard run --max", "--max-failures"), ("steelyard show la", "last")],
+    [
+        ("steelyard ver", "verify"),
+        ("steelyard run --max", "--max-failures"),
+        ("steelyard show la", "last"),
+        ("steelyard replay la", "last"),
+        ("steelyard study stat", "status"),
+        ("steelyard report --section disc", "disclosures"),
+        ("steelyard run examples/x --sandbox lo", "local"),
+        ("steelyard verify 2026", "20260307T120000123Z-widgets-noop-3fa9c1"),
+    ],
 )
 def test_bash_completes_verbs_options_and_runs(
     steelyard: Steelyard, tmp_path: Path, line: str, completed: str
 ) -> None:
+    runs = tmp_path / ".steelyard/runs"
+    for name in ("20260307T120000123Z-widgets-noop-3fa9c1", "2026$(touch hacked)", "2026`touch hacked`"):
+        (runs / name).mkdir(parents=True)
     (tmp_path / "steelyard.bash").write_text(steelyard("completion", "bash").out)
     words = line.split()
     script = f"source steelyard.bash; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _steelyard; echo ${{COMPREPLY[@]}}"
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.split() == [completed], done.stderr
+    assert not (tmp_path / "hacked").exists()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

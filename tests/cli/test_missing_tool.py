@@ -66,11 +66,11 @@ def test_on_a_bench_that_lacks_a_tool_only_what_the_reference_can_do_counts_as_f
     assert [one["outcome"] for one in line["grades"] if one["name"] in "ab"] == outcomes
 
 
-@pytest.mark.parametrize("check", [{"cmd": "sh check.sh"}, {"type": "tests", "cmd": "sh check.sh"}])
+@pytest.mark.parametrize("check", [{"cmd": "sh add.sh 2 3"}, {"type": "tests", "cmd": "sh add.sh"}])
 def test_a_change_that_says_127_itself_has_failed(
     check: dict[str, Any], tried: Callable[..., dict[str, Any]]
 ) -> None:
-    line = tried(check, agent="echo exit 127 > check.sh\n")
+    line = tried(check, agent="echo exit 127 > add.sh\n")
     assert (line["acceptance"], line["grades"][1]["outcome"]) == ("failure", "fail")
 
 
@@ -184,12 +184,12 @@ def test_a_reference_that_stalled_neither_excuses_nor_accuses_and_is_not_remembe
     author: Author, steelyard: Steelyard, script: Callable[[str], str], tmp_path: Path
 ) -> None:
     """What a stalled machine says of the reference is no truth to be kept: the run counts for nothing."""
-    files = {"repo/check.sh": '[ "$(sh add.sh 2 3)" = 5 ] && sleep 3000\n'}
+    files = {"repo/main.sh": '[ "$(sh add.sh 2 3)" = 5 ] && sleep 3000\n'}
     contract = author.write(files, oracle={
-        "checks": [{"id": "c", "cmd": "sh check.sh", "timeout_s": 3}], "reference": "reference.patch",
+        "checks": [{"id": "c", "cmd": "sh main.sh", "timeout_s": 3}], "reference": "reference.patch",
     })  # fmt: skip
     own = {"STEELYARD_CACHE": str(tmp_path / "own")}
-    result = steelyard("run", contract, "--agent", script("echo exit 127 > check.sh\n"), "--json", env=own)
+    result = steelyard("run", contract, "--agent", script("echo exit 127 > main.sh\n"), "--json", env=own)
     assert result.code == 3
     assert {line["status"] for line in result.lines} == {"invalid"}
     assert "with the reference it timed out" in result.lines[-1]["reason"]

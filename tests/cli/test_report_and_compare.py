@@ -55,9 +55,28 @@ def test_report_prints_rates_with_intervals_and_denominators(steelyard: Steelyar
     assert result.code == 0, result.err
     assert "120 trials (120 runs), 30 contracts, 2 agents" in result.out
     assert " of 60, 30 contracts" in result.out
-    assert "new: two repeats on one contract have different verdicts in" in result.out
     assert "old solves less than new" in result.out
+    assert "Disclosure 4" not in result.out
+
+
+def test_report_full_prints_every_table(steelyard: Steelyard, results: Path) -> None:
+    result = steelyard("report", results, "--full")
+    assert "new: two repeats on one contract have different verdicts in" in result.out
     assert "Disclosure 4" in result.out
+
+
+def test_report_prints_the_sections_that_were_asked_for(steelyard: Steelyard, results: Path) -> None:
+    result = steelyard("report", results, "--section", "cost", "--section", "time")
+    assert result.out.startswith("Cost\n")
+    assert "\nTime\n" in result.out
+    assert "Outcomes" not in result.out
+
+
+def test_a_section_that_does_not_exist_is_answered_with_those_that_do(
+    steelyard: Steelyard, results: Path
+) -> None:
+    result = steelyard("report", results, "--section", "costs")
+    assert (result.code, "disclosures" in result.err, result.err.count("\n")) == (2, True, 1)
 
 
 def test_report_as_json_is_one_object_with_the_four_disclosures(steelyard: Steelyard, results: Path) -> None:

@@ -162,7 +162,17 @@ def test_what_a_killed_write_left_is_a_note(tmp_path: Path, capsys: pytest.Captu
 
 def test_an_unsigned_run_does_not_satisfy_a_public_key(tmp_path: Path) -> None:
     make_run(tmp_path, "1-a")
-    assert run_verb("1-a", "--runs", str(tmp_path), "--public-key", str(tmp_path / "key")) == 1
+    key = Ed25519PrivateKey.generate().public_key()
+    (tmp_path / "pub").write_bytes(
+        key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
+    assert run_verb("1-a", "--runs", str(tmp_path), "--public-key", str(tmp_path / "pub")) == 1
+
+
+def test_a_public_key_that_is_not_there_is_the_operators_mistake(tmp_path: Path) -> None:
+    make_run(tmp_path, "1-a")
+    with pytest.raises(OperatorFault, match="not a readable public key"):
+        run_verb("1-a", "--runs", str(tmp_path), "--public-key", str(tmp_path / "absent"))
 
 
 def test_a_run_that_does_not_exist_is_the_operators_mistake(tmp_path: Path) -> None:

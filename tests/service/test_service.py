@@ -58,6 +58,14 @@ class FullDisk(SlowGrader):
         return {"contract": contract.id}
 
 
+class Defective(SlowGrader):
+    """Grades empty patches; any other meets a defect of Steelyard."""
+
+    async def grade(self, contract: Contract, patch: bytes | str) -> dict[str, Any]:
+        known: dict[bytes | str, str] = {b"": "pass"}
+        return {"contract": contract.id, "verdict": known[patch]}
+
+
 def ask(service: Service, question: Ask) -> Any:
     async def go() -> Any:
         async with TestClient(TestServer(service.app())) as client:
@@ -160,6 +168,30 @@ def test_a_machine_that_cannot_grade_answers_503_in_words(contract: Contract, tm
         {"item": 1, "result": {"contract": "sum"}},
     ]
     assert health["waiting"] == 0
+
+
+def test_a_defect_of_steelyard_answers_500_with_the_id_of_its_traceback(
+    contract: Contract, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def question(client: TestClient[Any, Any]) -> tuple[int, Any, list[Any], Any]:
+        failed = await client.post("/grade", json={"contract": "sum", "patch": PATCH})
+        items = [{"contract": "sum", "patch": patch} for patch in (PATCH, "")]
+        batch = await client.post("/grade/batch", json={"items": items})
+        lines = [json.loads(line) for line in (await batch.read()).splitlines()]
+        health = await (await client.get("/health")).json()
+        return failed.status, await failed.json(), lines, health
+
+    grader = Defective(tmp_path / "runs")
+    status, answer, lines, health = ask(Service.of(grader, [contract], Access(is_local=True)), question)
+    grader.close()
+    lines.sort(key=lambda line: line["item"])
+    logged = capsys.readouterr().err
+    assert (status, lines[1]["result"]["contract"], health["waiting"]) == (500, "sum", 0)
+    for told in (answer, lines[0]):
+        assert told["id"] in told["error"]
+        assert "diff" not in told["error"]
+        assert f"internal error {told['id']}" in logged
+    assert logged.count("KeyError: b'diff --git") == 2
 
 
 @pytest.mark.parametrize(

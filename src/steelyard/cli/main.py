@@ -24,6 +24,7 @@ from steelyard.deferred.modules import defer_modules, has_run
 
 OPERATOR = 2
 INFRASTRUCTURE = 3
+_MAKE_RUNS = ("run", "demo", "grade", "study", "serve")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,13 +55,14 @@ def _command(arguments: list[str]) -> int:
         if is_closed:
             say(CLOSED)
         if why := lost_output():
-            say(f"the output could not be written: {why}; runs that have ended are kept (`steelyard runs`)")
+            kept = "; runs that have ended are kept (`steelyard runs`)" if _makes_runs(arguments) else ""
+            say(f"the output could not be written: {why}{kept}")
             code = INFRASTRUCTURE
     except KeyboardInterrupt:
-        _end_interrupted(received)
+        _end_interrupted(received, makes_runs=_makes_runs(arguments))
     except OSError as error:
         if received:  # the terminal is gone: what we wrote to it on the way out failed too
-            _end_interrupted(received)
+            _end_interrupted(received, makes_runs=_makes_runs(arguments))
         if isinstance(error, PermissionError) and error.filename is not None:
             say(f"{os.fspath(error.filename)} cannot be used: permission denied for this user")
             return OPERATOR
@@ -110,16 +112,20 @@ def _heed_signals(received: list[int]) -> None:
                 signal.signal(number, interrupt)
 
 
-def _end_interrupted(received: list[int]) -> NoReturn:
+def _makes_runs(arguments: Sequence[str]) -> bool:
+    """Whether the command had begun to make runs that `steelyard runs` lists; other verbs try things and keep nothing."""
+    return arguments[:1] != [] and arguments[0] in _MAKE_RUNS and has_run("steelyard.study.engine")
+
+
+def _end_interrupted(received: list[int], *, makes_runs: bool) -> NoReturn:
     """Print a message, and replace this process by a program that removes what is left, so that none of its threads continues."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         with suppress(ValueError):
             signal.signal(number, signal.SIG_IGN)
     with suppress(OSError, ValueError):
-        has_runs = has_run("steelyard.study.engine")
         kept = (
             "; every run that was sealed is kept (`steelyard runs`), one that was not is lost"
-            if has_runs
+            if makes_runs
             else ""
         )
         say(f"interrupted{kept}")
@@ -168,6 +174,9 @@ def _without_verb(arguments: list[str]) -> int:
             + (f"did you mean `steelyard {hint}`?" if hint else "`steelyard --help` lists them")
         )
         return 2
+    if not {"-h", "--help", "--version"}.intersection(arguments):
+        say(f"there is no option {arguments[0]} before a verb; `steelyard --help` lists the verbs")
+        return OPERATOR
     parser.parse_args(arguments)
     return 2
 

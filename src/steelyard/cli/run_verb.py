@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
-from steelyard.cli.console import say
+from steelyard.cli.console import harmless, say
 from steelyard.cli.verbs import module_of, similar
 from steelyard.deferred.modules import has_run
 from steelyard.errors import ContractFault, OperatorFault, SteelyardError
@@ -93,7 +93,7 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
             end = "" if message.endswith("?") else ";"
             self.exit(
                 OperatorFault.exit_code,
-                f"{self.prog}: {message}{end} `{self.prog} --help` shows the options\n",
+                f"{self.prog}: {harmless(message)}{end} `{self.prog} --help` shows the options\n",
             )
 
     module = importlib.import_module(module_of(verb))

@@ -8,14 +8,18 @@
 `contract` is an id or a digest of a contract that the service was started with; a request never names a path. At most `room`
 gradings wait: beyond that the answer is 429 with Retry-After. The same contract and patch are graded once, however often
 they are asked for. A grading that this machine cannot make (a full disk, no database) is 503 with Retry-After, or in a batch
-{"item": 3, "error": "..."}.
+{"item": 3, "error": "..."}. A defect of Steelyard is 500 with an `id`, in a batch {"item": 3, "error": "...", "id": "1f2e3d4c"}; the
+standard error of the service has its traceback under that id.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import os
+import sys
 import time
+import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -25,13 +29,16 @@ import orjson
 from aiohttp import web
 
 from steelyard.contract.contract import Contract
+from steelyard.errors import SteelyardError
 from steelyard.report.plain import one_line
 from steelyard.service.access import Access
 from steelyard.service.grader import Grader
+from steelyard.store.database import UNREACHABLE
 
 SCHEMA = "steelyard.service/1"
 LONGEST_RETRY_S = 600
 FAULT_RETRY_S = 30
+MACHINE_FAULTS = (SteelyardError, MemoryError, *UNREACHABLE)  # anything else is a defect of Steelyard
 _KEPT = 50
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -81,8 +88,10 @@ class Service:
             return _json({"error": refused.why}, refused.status, headers)
         except web.HTTPException as error:
             return _json({"error": error.reason}, error.status)
-        except Exception as error:  # noqa: BLE001  # a client gets words, whatever failed here
+        except MACHINE_FAULTS as error:
             return _json({"error": _words(error)}, 503, {"Retry-After": str(FAULT_RETRY_S)})
+        except Exception as defect:  # noqa: BLE001  # a client gets words, whatever failed here
+            return _json(_logged(defect), 500)
 
     async def _health(self, request: web.Request) -> web.Response:
         del request
@@ -125,8 +134,10 @@ class Service:
     async def _grade_item(self, number: int, contract: Contract, patch: str) -> dict[str, Any]:
         try:
             return {"item": number, "result": await self._one(contract, patch)}
-        except Exception as error:  # noqa: BLE001  # the other items have results
+        except MACHINE_FAULTS as error:
             return {"item": number, "error": _words(error)}
+        except Exception as defect:  # noqa: BLE001  # the other items have results
+            return {"item": number, **_logged(defect)}
 
     async def _one(self, contract: Contract, patch: str) -> dict[str, Any]:
         """`_take` has made room for it."""
@@ -170,6 +181,16 @@ async def _body(request: web.Request) -> Any:
 
 def _words(error: Exception) -> str:
     return f"this patch was not graded: {one_line(str(error) or repr(error), 300)}"
+
+
+def _logged(defect: Exception) -> dict[str, str]:
+    """What a client is told of a defect of Steelyard; the traceback goes to standard error, under the same id."""
+    name = os.urandom(4).hex()
+    trace = "".join(traceback.format_exception(defect))
+    sys.stderr.write(f"steelyard: internal error {name} while a request was answered\n{trace}")
+    sys.stderr.flush()
+    words = f"internal error {name} in Steelyard; the standard error of the service says how it came about"
+    return {"error": words, "id": name}
 
 
 def _json(data: Any, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:

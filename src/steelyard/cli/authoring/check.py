@@ -21,6 +21,7 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.lint.exposed_verifiers import exposed_verifiers
 from steelyard.contract.lint.offline_verifiers import fetching_verifiers
 from steelyard.contract.lint.reference import reference_problems
+from steelyard.contract.lint.shared_cases import shared_cases
 from steelyard.contract.lint.syntax import unparsed
 from steelyard.contract.load import examine_contract
 from steelyard.contract.snapshot.lfs_pointers import lfs_pointers
@@ -269,6 +270,7 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
         *unparsed(contract),
         *exposed_verifiers(contract),
         *fetching_verifiers(contract),
+        *shared_cases(contract),
         *lfs_pointers(contract),
     ]
     return Checked(

@@ -14,4 +14,11 @@ def terminal_width() -> int:
 
 
 def say(line: str) -> None:
-    print(f"steelyard: {line}", file=sys.stderr)  # noqa: T201  # this is the command line
+    print(f"steelyard: {harmless(line)}", file=sys.stderr)  # noqa: T201  # this is the command line
+
+
+def harmless(message: str) -> str:
+    """A message with nothing in it that a terminal would obey: it may quote a name that somebody else chose."""
+    if message.isprintable():
+        return message
+    return "".join(one if one.isprintable() or one in "\n\t" else ascii(one)[1:-1] for one in message)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from steelyard.cli.console import say
 
 
 def print_faults(results: Sequence[Mapping[str, Any]]) -> None:
@@ -13,4 +14,4 @@ def print_faults(results: Sequence[Mapping[str, Any]]) -> None:
     costs = Counter(str(result["reason"]) for result in results if result.get("fault"))
     for reason, trials in costs.items():
         cost = f"{trials} of {len(results)} trials could not be run: " if len(results) > 1 else ""
-        sys.stderr.write(f"steelyard: {cost}{reason}\n")
+        say(f"{cost}{reason}")

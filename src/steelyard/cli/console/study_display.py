@@ -27,6 +27,8 @@ from steelyard.report.plain import one_line
 from steelyard.report.progress import Underway, seconds_left
 from steelyard.report.terminal import seconds
 from steelyard.study.observer import Observer, TrialResult
+from steelyard.study.protocol.charges import MICRO
+from steelyard.study.protocol.progress import sum_of
 
 if TYPE_CHECKING:
     from steelyard.study.protocol.envelopes import EnvelopeGate
@@ -148,7 +150,7 @@ class StudyDisplay(Observer):
             own = [now - began for agent, began in running if agent == one.agent]
             waiting = max(0, fates["waiting"] + fates["running"] + fates["error"] - len(own))
             left = seconds_left(Underway(took.get(one.agent, ()), own, waiting, self._jobs))
-            spent = sum(progress.cost_of_run(each, run) for each in trials for run in each.entries)
+            spent = sum_of(trials).total / MICRO
             found.append(AgentProgress(one_line(one.name, 40), fates, len(own), spent, left))
         return found
 

@@ -16,6 +16,7 @@ from steelyard.sandboxes.process_tree import ProcessTree
 
 HELP = "report what this machine can enforce, and how to fix what it cannot"
 SCHEMA = "steelyard.doctor/1"
+WIDEST = 21  # `monitor: system calls`
 INDENT, LEAST_BESIDE = 9, 30  # of what a narrow terminal shows below a name; what is worth a column
 _COLOURS = {"ok": "green", "limited": "yellow", "missing": "red"}
 
@@ -93,7 +94,7 @@ def _as_json(readings: list[Reading], cleaned: Cleaned | None) -> dict[str, obje
 
 def _line(reading: Reading) -> str:
     fix = f"  -> {reading.fix}" if reading.fix and reading.state != "ok" else ""
-    return f"{reading.state:<8} {reading.name:<16} {reading.says}{fix}"
+    return f"{reading.state:<8} {reading.name:<{WIDEST}} {reading.says}{fix}"
 
 
 def _cleaned_lines(cleaned: Cleaned | None) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.agents.catalogue import find_agent
+from steelyard.cli.console import say
 from steelyard.errors import OperatorFault
 from steelyard.evidence.redact import SHORTEST_BYTES, is_redacted
 from steelyard.gateway.upstream.upstreams import check_gateway_options, upstreams_for
@@ -136,7 +136,7 @@ def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
         )
     for name in sorted(unredacted):
         note = f"the value of {name} is shorter than {SHORTEST_BYTES} bytes, so it is not redacted in records"
-        print(f"steelyard: note: {note}", file=sys.stderr)  # noqa: T201  # this is the command line
+        say(f"note: {note}")
 
 
 def _same_name(first: str, second: str, name: str) -> str:

@@ -20,7 +20,7 @@ from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.cli.options.store_option import add_store_option, synced_store
 from steelyard.errors import OperatorFault
-from steelyard.evidence.folder.folder import RunFolder, find_run
+from steelyard.evidence.folder.folder import RunFolder, find_run, refuse_file
 from steelyard.evidence.live_state import live_state
 from steelyard.report.lines.rows import Rows
 from steelyard.report.plain import one_line
@@ -104,6 +104,7 @@ def _add_archive_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     _check(args)
     gc.disable()  # thousands of small records are read and all are kept
+    refuse_file(args.runs)
     if not args.runs.is_dir():
         if not args.json:
             console().print(f"no runs in {args.runs} yet; `steelyard demo` makes some")

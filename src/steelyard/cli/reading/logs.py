@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     printed.end()
     if folder.state != "sealed":
         raise OperatorFault(f"{folder.run_id} was interrupted: it has no result")
-    sys.stderr.write(f"steelyard: the run has ended; `steelyard show {folder.run_id}` explains it\n")
+    sys.stderr.write(f"steelyard: the run has ended; `steelyard show {folder.typed}` explains it\n")
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.cli.console.output import console, print_json
@@ -14,6 +15,7 @@ from steelyard.plan import study_plan
 from steelyard.report.html import study_report
 from steelyard.report.study_summary.read_results import ResultSet, read_results
 from steelyard.report.study_summary.render import markdown, terminal
+from steelyard.report.study_summary.render.tables import SECTIONS
 from steelyard.report.study_summary.summarise import summarise_study
 
 DIGITS = 16  # of a study's digest, which name it in messages
@@ -30,19 +32,33 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_runs_option(parser)
     add_store_option(parser)
+    parser.add_argument(
+        "--rank-errors",
+        choices=study_plan.ACCEPTANCE_ERRORS,
+        help="rank agents by one number: acceptance errors count as failures, or are excluded (default: as planned, else no ranking)",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the whole summary as one JSON object")
-    form.add_argument("--markdown", action="store_true", help="the same tables in Markdown")
+    form.add_argument("--markdown", action="store_true", help="every table in Markdown")
     form.add_argument(
         "--html",
         type=Path,
         metavar="FILE",
         help="write one HTML file with plots, which loads nothing and prints well",
     )
+    form.add_argument("--full", action="store_true", help="every table, not only what a decision needs")
+    form.add_argument(
+        "--section",
+        action="append",
+        choices=list(SECTIONS),
+        metavar="NAME",
+        help=f"only this part; may be given several times: {', '.join(SECTIONS)}",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    summary = summarise_study(find_results(args.what, args.runs, args.store))
+    found = find_results(args.what, args.runs, args.store)
+    summary = summarise_study(replace(found, ranking=args.rank_errors))
     if args.json:
         print_json(summary.to_json())
     elif args.html is not None:
@@ -50,8 +66,12 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(f"{args.html}\n")
     elif args.markdown:
         sys.stdout.write(markdown.study_markdown(summary))
-    else:
+    elif args.section:
+        terminal.print_sections(console(), summary, args.section)
+    elif args.full:
         terminal.print_study(console(), summary)
+    else:
+        terminal.print_brief(console(), summary)
     return 0
 
 

@@ -95,9 +95,9 @@ def run(args: argparse.Namespace) -> int:
     if state == "running":
         live = live_state(folder)
         if live.phase == WAITING:
-            next_step = f"`steelyard operate {folder.run_id}` shows why and decides"
+            next_step = f"`steelyard operate {folder.typed}` shows why and decides"
         else:
-            next_step = f"`steelyard logs {folder.run_id} -f` follows it"
+            next_step = f"`steelyard logs {folder.typed} -f` follows it"
         raise OperatorFault(
             f"{folder.run_id} is running ({live.phase}, {seconds(live.elapsed_s)} so far); {next_step}"
         )
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     if state == "not graded":
         raise OperatorFault(
             f"{folder.run_id} is not graded yet: "
-            f"`steelyard regrade {folder.run_id} --contract CONTRACT` grades it"
+            f"`steelyard regrade {folder.typed} --contract CONTRACT` grades it"
         )
     shown = _read(folder, required_by(args), args.grading)
     if args.why:
@@ -263,7 +263,7 @@ def _line(shown: _RunView) -> dict[str, Any]:
 
 
 def _warning(shown: _RunView) -> Text:
-    warning = f"record altered: {one_line(str(shown.broken))}; see `steelyard verify {shown.folder.run_id}`"
+    warning = f"record altered: {one_line(str(shown.broken))}; see `steelyard verify {shown.folder.typed}`"
     version = _version_of(shown.folder)
     if version not in ("", __version__):
         warning = f"{warning}\nsteelyard {one_line(version, 40)} graded this run and this is {__version__}: read it with that version"

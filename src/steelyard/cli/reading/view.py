@@ -24,6 +24,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"a folder of runs (default {RUNS}), or postgresql://... that has the index of one",
     )
     parser.add_argument(
+        "--runs", dest="runs_too", metavar="DIR", help="the same folder, named as other verbs name it"
+    )
+    parser.add_argument(
         "--port",
         type=int,
         default=None,
@@ -47,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    folder, url = _store(args.runs, args.store)
+    folder, url = _store(args.runs_too or args.runs, args.store)
     return start.start_viewer(
         site.Site(folder, records.Records(folder, url=url)),
         start.Listening(args.port, PORT, args.host, browser=not args.no_browser, log=args.access_log),

@@ -15,6 +15,7 @@ from steelyard.evidence.change.change import Change
 from steelyard.evidence.folder.folder import CHANGE, SEAL, RunFolder, find_named
 from steelyard.evidence.folder.gradings import grading_files
 from steelyard.evidence.folder.seal import Break, leftovers
+from steelyard.evidence.folder.signature import check_public_key
 from steelyard.evidence.trace.completeness import Completeness, measure_completeness
 from steelyard.filesystem.tree import shown
 from steelyard.study.verify_record import record_breaks
@@ -54,6 +55,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     worst = 0
+    if args.public_key is not None:
+        check_public_key(args.public_key)
     for folder in [one for wanted in args.run for one in find_named(args.runs, wanted)]:
         breaks = record_breaks(folder, args.public_key)
         if args.deep and not breaks:

@@ -83,6 +83,8 @@ def _agent(args: argparse.Namespace) -> Iterator[str]:
             raise OperatorFault(
                 f"--patch {args.patch}: there is no such file; `git diff > {args.patch.name}` writes one"
             )
+        if args.patch.is_dir():
+            raise OperatorFault(f"--patch {args.patch} is a folder; --tree {args.patch} grades a folder")
         _refuse_escaped(args.patch)
         yield f"patch:{args.patch}"
     else:

@@ -148,6 +148,6 @@ def _show(held: HeldRun) -> None:
         )
     if held.is_running:
         out.print(
-            f"  decide: steelyard operate {escape(held.folder.run_id)} {'|'.join(CHOICES)} --reason TEXT",
+            f"  decide: steelyard operate {escape(held.folder.typed)} {'|'.join(CHOICES)} --reason TEXT",
             highlight=False,
         )

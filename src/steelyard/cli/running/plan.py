@@ -6,9 +6,12 @@ The plan goes to --out (study.yaml) and its randomization plan beside it (study.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import orjson
 
 from steelyard.cli.console.output import check_out, print_json
 from steelyard.cli.options.agent_options import add_agent_options, agent_options, check_agents
@@ -20,14 +23,18 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import write_atomic
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at, find_folders, name_faults_as_typed
-from steelyard.plan import forecast, study_plan
+from steelyard.plan import forecast, projection, study_plan
 from steelyard.plan.trial import PROTOCOL_SEED
 from steelyard.providers import prices as provider_prices
 from steelyard.report.stored import certificate
+from steelyard.report.studies.projection import projection_svg
 from steelyard.report.studies.text import forecast_lines, plan_lines
+from steelyard.study import judging
 from steelyard.study.protocol import history, make_plan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steelyard.contract.contract import Contract
 
 HELP = "write a study down before it runs"
@@ -52,6 +59,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("study.yaml"), metavar="FILE", help="default %(default)s"
     )
+    parser.add_argument(
+        "--projection",
+        type=Path,
+        metavar="FILE.csv",
+        help="also write the projected cost, trial by trial; its assumptions (.json) and its curve (.svg) go beside it",
+    )
     for add in (_add_budgets, _add_baselines, _add_stopping, _add_tolerances, _add_conduct):
         add(parser)
     add_task_options(parser)
@@ -71,6 +84,23 @@ def _add_budgets(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="USD",
         help="B_run: what one run may cost (default: the largest of the contracts)",
+    )
+    parser.add_argument(
+        "--no-judge",
+        action="store_true",
+        help="the study will be run with --no-judge: no envelope keeps money for the model judge",
+    )
+    parser.add_argument(
+        "--review-budget",
+        type=float,
+        metavar="USD",
+        help="of B_total, kept back for the minutes of people that are recorded after runs",
+    )
+    parser.add_argument(
+        "--acceptance-limit",
+        type=float,
+        metavar="S",
+        help="seconds that the checks of one run may take together (default, where `exec/minute` has a price: by their time limits)",
     )
 
 
@@ -164,15 +194,36 @@ def _add_conduct(parser: argparse.ArgumentParser) -> None:
         "--sandbox", choices=["bubblewrap", "docker", "local"], help="instead of the contracts'"
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="for the forecast of time")
+    parser.add_argument(
+        "--rank-errors",
+        choices=study_plan.ACCEPTANCE_ERRORS,
+        default="none",
+        help="the report ranks agents by one number: acceptance errors count as failures, or are excluded (default: no ranking)",
+    )
     parser.add_argument("--force", action="store_true", help="replace --out")
     parser.add_argument(
         "--certified", action="store_true", help="refuse contracts that `steelyard certify` has not certified"
     )
 
 
+def _refuse_out(out: Path, order: Path, *, force: bool) -> None:
+    """Two files are written: the plan, and beside it the order of its trials."""
+    if out == order:
+        raise OperatorFault(f"--out {out}: a plan is a .yaml file; the order of its trials goes to {order}")
+    for path in (out, order):
+        if not path.exists():
+            continue
+        if not path.is_file():
+            raise OperatorFault(f"--out {out}: {path} is not a file")
+        if not force:
+            raise OperatorFault(f"{path} exists; a plan is not replaced without --force")
+
+
 def run(args: argparse.Namespace) -> int:
-    if args.out.exists() and not args.force:
-        raise OperatorFault(f"{args.out} exists; a plan is not replaced without --force")
+    order = args.out.with_suffix(".csv")
+    _refuse_out(args.out, order, force=args.force)
+    if args.projection is not None and args.projection.suffix != ".csv":
+        raise OperatorFault(f"--projection {args.projection}: name it FILE.csv; .json and .svg go beside it")
     if not args.out.absolute().parent.is_dir():
         raise OperatorFault(f"--out {args.out}: there is no folder {args.out.parent}")
     check_out(args.out.absolute().parent)
@@ -184,11 +235,13 @@ def run(args: argparse.Namespace) -> int:
         raise OperatorFault(
             f"not certified: {', '.join(uncertified)}; try `steelyard certify {args.suites[0]}`"
         )
-    new_plan = make_plan.make_plan(wish, _history(args))
-    order = args.out.with_suffix(".csv")
+    earlier = _history(args)
+    new_plan = make_plan.make_plan(wish, earlier)
     plan = new_plan.named(order.name)
     write_atomic(order, new_plan.order, durable=True)
     write_atomic(args.out, plan.to_yaml().encode(), durable=True)
+    if args.projection is not None:
+        _write_projection(args, plan, new_plan.projection, earlier)
     if args.json:
         print_json(plan.model_dump(mode="json", by_alias=True))
         return 0
@@ -199,6 +252,25 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(f"{count} not certified here; `steelyard certify {args.suites[0]}` costs no money\n")
     sys.stdout.write(f"written to {args.out} and {order}; `steelyard study run {args.out}` runs it\n")
     return 0
+
+
+def _write_projection(
+    args: argparse.Namespace,
+    plan: study_plan.StudyPlan,
+    points: Sequence[projection.Point],
+    earlier: forecast.History,
+) -> None:
+    """The table, what it assumes, and its curve."""
+    table: Path = args.projection
+    prices = None
+    if args.cost_model:
+        listed = provider_prices.read_cost_model(Path(args.cost_model))
+        prices = {"sha256": listed.sha256, "rows": listed.by_name}
+    inputs = projection.projection_inputs(plan.identity, plan.seed, prices, earlier)
+    write_atomic(table, projection.projection_csv(points), durable=True)
+    write_atomic(table.with_suffix(".json"), orjson.dumps(inputs, option=orjson.OPT_INDENT_2), durable=True)
+    drawn = projection_svg(points, plan.name, plan.budget.total_usd)
+    write_atomic(table.with_suffix(".svg"), drawn.encode(), durable=True)
 
 
 def _uncertified(wish: make_plan.Wish) -> list[str]:
@@ -233,8 +305,14 @@ def _wish(args: argparse.Namespace) -> make_plan.Wish:
         seed=args.seed,
         minimum_effect=args.minimum_effect,
         budget=study_plan.Envelopes(
-            total_usd=args.budget, task_usd=args.task_budget, run_usd=args.run_budget
+            total_usd=args.budget,
+            task_usd=args.task_budget,
+            run_usd=args.run_budget,
+            review_usd=args.review_budget,
         ),
+        acceptance_s=args.acceptance_limit,
+        ranking=study_plan.RankingRule(acceptance_errors=args.rank_errors),
+        judging=judging.judging_by(os.environ, lambda _: None, is_off=args.no_judge),
         stages=study_plan.Stages(tolerance=_tolerance(args)),
         stopping=study_plan.Stopping(
             safety_violations=args.stop_after_violations or None,

@@ -31,8 +31,9 @@ from steelyard.report.studies.text import status_lines
 from steelyard.store import query
 from steelyard.study import engine as study_engine
 from steelyard.study import judging as study_judging
-from steelyard.study import ray_engine, retry_policy
-from steelyard.study.protocol import dominance, make_plan, run_study, status
+from steelyard.study import retry_policy
+from steelyard.study.cluster import ray_engine, worker, worker_runs
+from steelyard.study.protocol import charges, dominance, make_plan, run_study, status
 from steelyard.study.protocol import folder as study_folder
 from steelyard.study.protocol import progress as study_progress
 
@@ -73,7 +74,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="of the cluster (default: the one of this machine)",
     )
     parser.add_argument(
-        "--blobs", metavar="URL", help="copy each sealed run there: s3://..., gs://..., file://..."
+        "--blobs",
+        metavar="URL",
+        help="copy runs there (s3://..., gs://..., file://...): each when it is sealed; workers of Ray also while it is under way",
     )
     parser.add_argument(
         "--stage", action="append", choices=["shakedown", "pilot", "main"], help="only this stage"
@@ -204,7 +207,9 @@ def _run_trials(
             stages=tuple(args.stage) if args.stage else ("shakedown", "pilot", "main"),
             forced=frozenset(args.force_stage),
             on_notice=display.notice,
+            judging=_judging(args),
             blobs=args.blobs if args.engine == "local" else None,  # workers of Ray copy their runs themselves
+            recover=lambda: _recover(args, opened),
         )
         _record_changes(opened, changes)
         outcome = study.run()
@@ -213,10 +218,19 @@ def _run_trials(
     return outcome
 
 
+def _recover(args: argparse.Namespace, opened: Opened) -> None:
+    if args.engine == "ray" and args.blobs is not None:
+        worker_runs.recover_runs(args.blobs, args.runs, opened.plan.identity)
+
+
 def _resume_line(args: argparse.Namespace) -> str:
     words = ["steelyard", "study", "resume", str(args.plan)]
     words += [] if args.runs == RUNS else ["--runs", str(args.runs)]
-    words += [] if args.store is None else ["--store", "URL"]  # it may have a password
+    if args.engine != "local":
+        words += ["--engine", args.engine]
+        words += [] if args.ray_address == "auto" else ["--ray-address", args.ray_address]
+    words += [] if args.blobs is None else ["--blobs", "URL"]  # a URL may have a password
+    words += [] if args.store is None else ["--store", "URL"]
     return shlex.join(words)
 
 
@@ -238,19 +252,24 @@ def _conclude(args: argparse.Namespace, opened: Opened, progress: Any, outcome: 
         sys.stderr.write(f"steelyard: {outcome.how}: {outcome.why}\n")
 
 
+def _note(text: str) -> None:
+    sys.stderr.write(f"steelyard: {text}\n")
+
+
+def _judging(args: argparse.Namespace) -> study_judging.Judging | None:
+    return study_judging.judging_by(os.environ, _note, is_off=args.no_judge)
+
+
 def _engine(
     args: argparse.Namespace, opened: Opened, display: study_display.StudyDisplay
 ) -> Callable[[EnvelopeGate], TrialEngine]:
-    def note(text: str) -> None:
-        sys.stderr.write(f"steelyard: {text}\n")
-
-    judging = study_judging.judging_by(os.environ, note, is_off=args.no_judge)
+    judging = _judging(args)
     if (
         args.engine == "ray"
         and judging is not None
         and any(map(judging.may_judge, opened.contracts.values()))
     ):
-        note(
+        _note(
             f"judging: {study_judging.SENT_DATA} of each completed run are sent to the models of each worker's environment; {study_judging.TURN_OFF}"
         )
 
@@ -289,7 +308,7 @@ def _ray_engine(
         jobs=max(args.jobs, RAY_JOBS),
         sandbox=opened.plan.sandbox,
         blobs=args.blobs,
-        grading=ray_engine.Grading(
+        grading=worker.Grading(
             None if args.sign is None else str(args.sign.absolute()),
             is_judged,
             None if rule is None else rule.spent,
@@ -312,8 +331,20 @@ def _status(args: argparse.Namespace) -> int:
     return 0
 
 
+def _charges(opened: Opened, args: argparse.Namespace) -> charges.Charges:
+    """Without its price list a study still has a status: only bounds of runs without a record are missing."""
+    started = [one for one in opened.folder.log() if one.get("what") == "start"]
+    is_judged = not started or started[-1].get("judged", True)
+    judging = _judging(args) if is_judged else None
+    try:
+        return run_study.charges_of(opened.plan, judging)
+    except OperatorFault as fault:
+        _note(f"{fault}; runs without a record are charged nothing for execution and overhead here")
+        return charges.charges_with(None, judging)
+
+
 def _state_of(opened: Opened, args: argparse.Namespace) -> dict[str, Any]:
-    progress = study_progress.Progress(opened.plan, opened.trials(), run_study.Caps())
+    progress = study_progress.Progress(opened.plan, opened.trials(), _charges(opened, args))
     if args.runs.is_dir():
         with open_store(args.runs, args.store) as store:
             store.sync(print_progress)
