@@ -50,7 +50,7 @@ def test_{number}():
 """
     for number in range(LONG)
 )
-ONE_TEST = "from product import ADDEND\n\n\ndef test_two():\n    assert ADDEND == 2\n"
+ONE_TEST = "from product import ADDEND\n\n\ndef test_addend():\n    assert ADDEND == 2\n"
 PATCH = """\
 diff --git a/product.py b/product.py
 --- a/product.py

@@ -158,20 +158,21 @@ def controller(workshop: Workshop) -> Iterator[Measured]:
     """
     contract = workshop.contract("simulated", {"a.txt": "a\n"}, "true")
     trials = int(os.environ.get("STEELYARD_BENCH_TRIALS", CONTROLLED))
-    resident = array("d")  # bytes after each trial
+    resident, counted = array("d", bytes(8 * 2 * trials)), 0  # bytes after each trial
 
     def note(notice: Notice, progress: object, gate: object) -> None:
+        nonlocal counted
         del progress, gate
         if notice.kind != "trial" or notice.result is None:
             return
         for path in notice.result.folders:
             shutil.rmtree(path)
-        resident.append(_resident_bytes())
+        resident[counted] = _resident_bytes()
+        counted += 1
 
     _simulate(workshop.folder / "simulated-runs", contract, trials, note)
-    counted = len(resident)
     early = counted // 2  # caches are full by then
-    growth = (resident[-1] - resident[early]) / (counted - early)
+    growth = (resident[counted - 1] - resident[early]) / (counted - early)
     what = f"memory that a controller keeps for each trial, simulated sandbox, trial {early:,} to {counted:,}"
     points = sorted({max(1, counted * tenth // 10) for tenth in range(11)})
     rounds = [{f"after {at:,} trials (MB)": resident[at - 1] / 1e6 for at in points}]

@@ -171,7 +171,15 @@ class Soak:
         given = ("--agent-path", f"{self._folder}/agent", "--agent-provider", "anthropic")
         prices = ("--cost-model", f"{self._folder}/prices.csv", "--budget", str(B_TOTAL))
         loose = ("--invalid-tolerance", "1", "--flaky-tolerance", "1", "--stop-after-violations", "0")
-        words = ("--repeats", str(REPEATS), "--out", str(self._study), "--runs", str(self._runs))
+        words = (
+            "--no-judge",
+            "--repeats",
+            str(REPEATS),
+            "--out",
+            str(self._study),
+            "--runs",
+            str(self._runs),
+        )
         self.run("plan", str(self._folder / "contract"), *agents, *given, *prices, *loose, *words)
 
     def _requests(self) -> int:

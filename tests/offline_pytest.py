@@ -77,7 +77,10 @@ def _made_here(make: Callable[[], bytes]) -> bytes:
 
 def _make_archive() -> bytes:
     archived = io.BytesIO()
-    with tempfile.TemporaryDirectory() as made, zipfile.ZipFile(archived, "w") as archive:
+    with (
+        tempfile.TemporaryDirectory() as made,
+        zipfile.ZipFile(archived, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         packages = Path(made)
         _install(packages, PYTHON)
         for file in sorted(packages.rglob("*")):

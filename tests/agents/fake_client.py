@@ -38,7 +38,7 @@ BEHAVIOURS: Mapping[str, str] = {
         "    while True: time.sleep(0.05); open('add.sh', 'a').write('exit 1\\n')\n"
         "result()"
     ),
-    "flood": "ask(); fix(); [os.write(1, b'y\\n' * 500_000) for _ in range(1074)]; result()",  # 1 GiB
+    "flood": "ask(); fix(); [os.write(1, b'y\\n' * 500_000) for _ in range(200)]; result()",  # 200 MB
     "binary": "ask(); fix(); sys.stdout.buffer.write(os.urandom(1 << 20) + b'\\n'); sys.stdout.flush(); result()",
     "lie": "ask(); fix(); result(modelUsage={'m': {'inputTokens': 1, 'outputTokens': 1}}, total_cost_usd=0.0)",
     "denied": "ask(); fix(); result(permission_denials=[{'tool_name': 'Edit', 'tool_use_id': 't1'}])",

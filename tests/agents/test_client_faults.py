@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from fake_client import BEHAVIOURS, install_fake
 from authoring import PATIENT, Author
 from command_line import run_command
 from steelyard.gateway.scripted import ScriptedModel, environment, serving
+from workers import once, shared
 
 INVALID = 3  # the exit code of a run without a decision, by the machine
 BILLED = {"tokens_in": 1000, "tokens_out": 50}
@@ -19,9 +21,19 @@ BILLED = {"tokens_in": 1000, "tokens_out": 50}
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> dict[str, dict[str, Any]]:
-    """One run of each fake client, by its name."""
-    folder = tmp_path_factory.mktemp("faults")
-    (folder / "contract").mkdir()
+    """One run of each fake client, by its name; the first worker that needs them runs them for all."""
+    folder = shared(tmp_path_factory) / "client-faults"
+    answered = folder / "answered.jsonl"
+    with once(folder) as first:
+        if first:
+            shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed on the way
+            (folder / "contract").mkdir(parents=True)
+            answered.write_bytes(_answered(folder, cache))
+    lines = [json.loads(line) for line in answered.read_bytes().splitlines()]
+    return {line["agent"]: {**line, "report": _report(line)} for line in lines}
+
+
+def _answered(folder: Path, cache: Path) -> bytes:
     contract = Author(folder / "contract").write(
         environment={"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64},
         budget=PATIENT,
@@ -33,8 +45,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> dict[str, 
         done = run_command(
             "run", contract, *words, "--json", "--jobs", "4", "--out", folder / "runs", cwd=folder, env=env
         )
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    return {line["agent"]: {**line, "report": _report(line)} for line in lines}
+    return bytes(done.stdout)
 
 
 def _report(line: dict[str, Any]) -> dict[str, Any]:
@@ -85,14 +96,14 @@ def test_binary_output_is_counted_and_shown_escaped(results: dict[str, dict[str,
     assert all(len(sample) <= 200 for sample in facts["samples"])
 
 
-def test_a_flood_of_a_gigabyte_is_kept_in_part_and_ends_the_parsing(
+def test_a_flood_of_output_is_kept_in_part_and_ends_the_parsing(
     results: dict[str, dict[str, Any]],
 ) -> None:
     facts = trace(results["flood"])
     assert facts["flooded"]
     kept = Path(results["flood"]["folder"]) / "agent" / "stdout.txt"
     assert kept.stat().st_size <= (4 << 20) + 100
-    assert facts["stdout"]["bytes"] > 1_000_000_000
+    assert facts["stdout"]["bytes"] >= 200_000_000
 
 
 def test_session_files_are_read_without_links_bounded_and_under_safe_names(

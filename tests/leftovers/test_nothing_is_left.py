@@ -24,7 +24,7 @@ from steelyard.sandboxes.limits.watch_usage import descendants
 CONTROLLER = Path(__file__).with_name("controller.py")
 SOAK = Path(__file__).parents[2] / "scripts/soak.py"
 SEED = 20260307
-KILLS = 50  # each of the six kinds; `make soak` kills a thousand times
+KILLS = 50  # about eight of each of the six kinds; `make soak` kills a thousand times
 
 
 @pytest.fixture

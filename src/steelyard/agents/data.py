@@ -46,6 +46,12 @@ class Patch(DataAgent):
 
     path: Path
 
+    def __post_init__(self) -> None:
+        if self.path.is_dir():
+            raise OperatorFault(
+                f"{self.path} is a folder and not a patch; tree:{self.path} hands over a folder"
+            )
+
     @property
     def name(self) -> str:
         return f"patch:{shown(self.path.name)}"
@@ -95,9 +101,11 @@ class Tree(DataAgent):
     path: Path
     name: str = "tree"
 
-    def deliver(self, environment: Environment, blobs: Blobs) -> Delivery:
+    def __post_init__(self) -> None:
         if not self.path.is_dir():
             raise OperatorFault(f"{self.path} is not a folder")
+
+    def deliver(self, environment: Environment, blobs: Blobs) -> Delivery:
         snapshot = environment.contract.snapshot
         change = import_folder(
             self.path,

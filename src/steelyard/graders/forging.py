@@ -19,6 +19,9 @@ def forging(outcome: Outcome | None) -> tuple[Finding, ...]:
         more = len(outcome.forged) - NAMED
         why = f"{named}; and {more} more" if more > 0 else named
         return (Finding(RESULT_FORGING, "violation", f"checks/{outcome.id}", why),)
+    if outcome.verified is not None and outcome.verified.is_of_others:
+        why = shown(outcome.verified.errors[0])
+        return (Finding("reward_of_others", "warning", f"checks/{outcome.id}", why),)
     controls = outcome.controls
     if controls is not None and controls.changed and controls.problem:
         return (Finding("no_controls", "warning", f"checks/{outcome.id}", shown(controls.problem)),)

@@ -94,7 +94,9 @@ def _kind_of(path: Path) -> Format:
             return "swebench" if b'"instance_id"' in file.read(_HEAD_BYTES << 8) else "scorers"
     if path.suffix in SUFFIXES:
         return "swebench"
-    raise OperatorFault(f"{path}: what is it? say --format {'|'.join(FORMATS)}")
+    raise OperatorFault(
+        f"{path} has no format that is known by its name or content; --format {'|'.join(FORMATS)} says which it is"
+    )
 
 
 def _task_of_row(row: LocatedRow, options: Options, environments: Environments | None) -> Task:

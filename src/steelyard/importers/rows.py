@@ -56,7 +56,9 @@ def _lines(path: Path) -> Iterator[LocatedRow]:
 def _row(where: str, line: bytes) -> LocatedRow:
     try:
         return _object(where, strict_json(line.decode("utf-8-sig")))
-    except ValueError as error:  # UnicodeDecodeError too
+    except UnicodeDecodeError:
+        return LocatedRow(where, None, fault(where, "", "not a line of JSON: it is not UTF-8 text"))
+    except ValueError as error:
         return LocatedRow(where, None, fault(where, "", f"not a line of JSON: {shown(str(error))}"))
 
 

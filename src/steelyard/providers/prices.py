@@ -63,6 +63,11 @@ class CostModel:
     rows: Mapping[tuple[str, str], Decimal] = field(repr=False)  # (action_type, unit) -> unit_price
 
     @property
+    def by_name(self) -> dict[str, float]:
+        """Each price by `action_type/unit`."""
+        return {f"{action}/{unit}": float(price) for (action, unit), price in sorted(self.rows.items())}
+
+    @property
     def prices_requests(self) -> bool:
         return any(action == "llm_request" or action in _TOKEN_ACTIONS for action, _ in self.rows)
 

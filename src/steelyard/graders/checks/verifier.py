@@ -72,7 +72,7 @@ class Verifier(Grader):
 
     Why: some results cannot be tested simply: numbers within a tolerance, a document, several answers with weights.
     Example: `{type: verifier, script: tests/test.sh, expected_output_path: /workspace/answer.json, output: {format: json}}`
-    Fooled by: candidate code that the script starts and that writes the reward while the script runs.
+    Fooled by: candidate code that the script loads into one of its own processes, or whose exit code it believes.
     """
 
     TYPE = "verifier"
