@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -23,7 +22,7 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder.folder import GRADINGS_HEAD, REPORT, SEAL, find_runs
 from steelyard.evidence.folder.seal import seal
-from steelyard.evidence.held_run import held_run
+from steelyard.evidence.held_run import HeldRun, held_run
 from steelyard.evidence.trace.chain import Event, read_events
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.execution.supervision.decisions import Decision, write_decision
@@ -281,22 +280,51 @@ ASK = {"rules": {"privilege_escalation": "pause"}, "operator": {"deadline_s": 60
 RISKY = f"{FIX} sh -c 'sudo id; sleep 1; :'; echo went on > after.txt"
 
 
-def decide_when_asked(runs: Path, decision: Decision) -> None:
-    """Decide about the first alert of a run that waits, as soon as it waits."""
+class Operator:
+    """Decides about runs that wait, in a thread that ends with the test, also if the test is skipped."""
 
-    def decide() -> None:
-        while not (held := [one for folder in find_runs(runs) if (one := held_run(folder))]):
-            time.sleep(0.05)
-        write_decision(held[0].folder, held[0].alert.seq, decision)
+    def __init__(self, runs: Path) -> None:
+        self._runs = runs
+        self._left = threading.Event()
+        self._threads: list[threading.Thread] = []
 
-    threading.Thread(target=decide, daemon=True).start()
+    def looks(self) -> Iterator[list[HeldRun]]:
+        """The runs that wait, again and again."""
+        while not self._left.wait(0.05):
+            yield [one for folder in find_runs(self._runs) if (one := held_run(folder))]
+
+    def start(self, work: Callable[[], None]) -> None:
+        self._threads.append(threading.Thread(target=work))
+        self._threads[-1].start()
+
+    def decide_when_asked(self, decision: Decision, after_s: float = 0) -> None:
+        """About the first alert of the first run that waits."""
+
+        def decide() -> None:
+            held = next(filter(None, self.looks()), None)
+            if held and not self._left.wait(after_s):
+                write_decision(held[0].folder, held[0].alert.seq, decision)
+
+        self.start(decide)
+
+    def leave(self) -> None:
+        self._left.set()
+        for thread in self._threads:
+            thread.join()
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> Iterator[Operator]:
+    deciding = Operator(tmp_path / "runs")
+    yield deciding
+    deciding.leave()
 
 
 @pytest.mark.parametrize("action", ["pause", "suspend_writes"])
 def test_a_run_that_an_operator_clears_goes_on_and_passes(
-    kind: str, run_in: Run, tmp_path: Path, action: str
+    kind: str, run_in: Run, operator: Operator, action: str
 ) -> None:
-    decide_when_asked(tmp_path / "runs", Decision("resume", "Ada", "harmless here", "false_positive"))
+    operator.decide_when_asked(Decision("resume", "Ada", "harmless here", "false_positive"))
     record = run_in(kind, RISKY, policy={**ASK, "rules": {"privilege_escalation": action}}, budget=TIME)
     summary = record.evidence.summary
     assert [one["action"] for one in summary.interventions] == [action, "resume"]
@@ -313,24 +341,24 @@ def test_a_run_that_an_operator_clears_goes_on_and_passes(
     assert not record.evidence.folder.file("control").exists()
 
 
-def test_an_agent_whose_writes_are_suspended_can_still_be_paused(run: Run, tmp_path: Path) -> None:
+def test_an_agent_whose_writes_are_suspended_can_still_be_paused(run: Run, operator: Operator) -> None:
     """A decision is about one alert: the other one still waits."""
     rules_ = {"privilege_escalation": "suspend_writes", "secret_access": "pause"}
     seen: list[str] = []
 
     def decide() -> None:
-        while len(seen) < 2:
-            held = [one for folder in find_runs(tmp_path / "runs") if (one := held_run(folder))]
+        decided: set[int] = set()
+        for held in operator.looks():
             for one in held:
-                if one.action == "pause" or seen:
+                if one.alert.seq not in decided and (one.action == "pause" or seen):
                     seen.append(one.action)
-                    write_decision(
-                        one.folder, one.alert.seq, Decision("resume", "Ada", "fine", "acceptable_risk")
-                    )
-                    _until_decided(one.folder.events, one.alert.seq)
-            time.sleep(0.05)
+                    decided.add(one.alert.seq)
+                    decision = Decision("resume", "Ada", "fine", "acceptable_risk")
+                    write_decision(one.folder, one.alert.seq, decision)
+            if len(seen) == 2:
+                return
 
-    threading.Thread(target=decide, daemon=True).start()
+    operator.start(decide)
     script = "sh -c 'sudo id; sleep 2; :'; sh -c 'cat /etc/shadow; sleep 2; :'; sleep 5"
     record = run(script, policy={**ASK, "rules": rules_}, budget=TIME)
     assert seen == ["pause", "suspend_writes"]
@@ -376,15 +404,8 @@ def test_a_log_with_other_alerts_than_the_monitors_raise_is_not_graded_again(run
         refuse_to_regrade(record.contract, load_evidence(folder), None)
 
 
-def _until_decided(log: Path, alert: int) -> None:
-    while not any(
-        one.type == "operator.decision" and one.payload["alert"] == alert for one in read_events(log)
-    ):
-        time.sleep(0.05)
-
-
-def test_a_run_that_an_operator_ends_has_the_operators_code(run: Run, tmp_path: Path) -> None:
-    decide_when_asked(tmp_path / "runs", Decision("terminate", "Ada", "not here", "unsafe"))
+def test_a_run_that_an_operator_ends_has_the_operators_code(run: Run, operator: Operator) -> None:
+    operator.decide_when_asked(Decision("terminate", "Ada", "not here", "unsafe"))
     record = run(RISKY, policy=ASK, budget=TIME)
     assert (record.evidence.termination, record.evidence.summary.stopped_by) == ("operator", "operator Ada")
     assert "after.txt" not in record.evidence.changed_paths
@@ -418,16 +439,9 @@ def test_the_manifest_says_what_enforces_each_cap(run: Run) -> None:
     assert configuration["stated_caps"] == sorted({*TIME, "cpu_s"} - {"headroom"})
 
 
-def test_a_pause_does_not_use_up_the_agents_time(run: Run, tmp_path: Path) -> None:
+def test_a_pause_does_not_use_up_the_agents_time(run: Run, operator: Operator) -> None:
     """The run waits longer for its operator than the agent may work."""
-
-    def decide() -> None:
-        while not (held := [one for folder in find_runs(tmp_path / "runs") if (one := held_run(folder))]):
-            time.sleep(0.05)
-        time.sleep(BRIEF_S + 1)
-        write_decision(held[0].folder, held[0].alert.seq, Decision("resume", "Ada", "harmless", "other"))
-
-    threading.Thread(target=decide, daemon=True).start()
+    operator.decide_when_asked(Decision("resume", "Ada", "harmless", "other"), after_s=BRIEF_S + 1)
     record = run(RISKY, policy=ASK, budget={"wall_s": BRIEF_S, "headroom": {"wall_s": 0}})
     assert record.evidence.termination == "completed"
     (resumed,) = [one for one in record.evidence.summary.interventions if one["action"] == "resume"]
