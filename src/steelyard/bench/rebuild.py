@@ -75,7 +75,7 @@ def rebuild(environment: Environment, change: Change, blobs: Blobs) -> Rebuilt:
                 finding = scripts.left_behind(entry)
         if finding is None:
             carried.append(entry)
-            finding = _carried_with_a_word(entry, listed, hidden, (scripts, data))
+            finding = _finding_of_carried(entry, listed, hidden, (scripts, data))
         if finding is not None:
             findings.append(finding)
         if steered is not None and steered.instead is not None and finding == _steering_finding(steered):
@@ -205,7 +205,7 @@ def _kept(
     return (*(environment.setup.roots if environment.setup else ()), *own)
 
 
-def _carried_with_a_word(
+def _finding_of_carried(
     entry: ChangeEntry,
     listed: tuple[str, ...],
     hidden: tuple[str, ...],
@@ -230,7 +230,7 @@ def _carried_with_a_word(
     if entry.old is None and is_system_header(entry.path):
         why = "has the name of a header of the system; an include path may find it first"
         return Finding("may_replace_header", "warning", shown(entry.path), why)
-    return next((finding for one in oracle if (finding := one.word(entry)) is not None), None)
+    return next((finding for one in oracle if (finding := one.carried_finding(entry)) is not None), None)
 
 
 def _is_listed(entry: ChangeEntry, listed: tuple[str, ...]) -> bool:

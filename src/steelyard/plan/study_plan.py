@@ -42,7 +42,6 @@ from steelyard.plan.agent_options import AgentOptions, GatewayOptions, ModelText
 from steelyard.plan.trial import PROTOCOL_SEED
 
 SCHEMA = "steelyard.study/1"
-ENDPOINT = "satisfied_within_budget"
 _SIZE = 64 << 20
 
 Stage = Literal["shakedown", "pilot", "main"]

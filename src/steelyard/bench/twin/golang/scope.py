@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.bench.twin.golang.literals import called, plain, text_of, values_of
+from steelyard.bench.twin.golang.literals import called, plain
+from steelyard.bench.twin.syntax_nodes import text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from steelyard.bench.twin.base import Edit
-from steelyard.bench.twin.javascript.literals import Literals, Others, Vary, replaced, text_of, values_of
+from steelyard.bench.twin.javascript.literals import Literals
 from steelyard.bench.twin.javascript.opposites import (
     OPPOSITE_AWAITED,
     OPPOSITE_MATCHER,
@@ -27,6 +27,7 @@ from steelyard.bench.twin.javascript.opposites import (
 )
 from steelyard.bench.twin.plausible.strings import other_beginnings, other_ends
 from steelyard.bench.twin.sites import Change, Odds, Place, Site, Strength, fixed
+from steelyard.bench.twin.syntax_nodes import Others, Vary, replaced, text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
