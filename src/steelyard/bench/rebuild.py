@@ -59,7 +59,7 @@ def rebuild(environment: Environment, change: Change, blobs: Blobs) -> Rebuilt:
     )
     data = oracle_data(environment)
     scripts = CheckScripts(environment.contract, data)
-    kept = _kept(environment, change, listed, steering, (data, scripts))
+    kept = _kept_paths(environment, change, listed, steering, (data, scripts))
     showing = _showing_hidden(environment, change, every_hidden) | _in_the_way(environment, change)
     showing |= _in_place_of_tests(environment, change, data)
     merged: dict[str, bytes] = {}
@@ -185,7 +185,7 @@ def _left_behind(
     return None
 
 
-def _kept(
+def _kept_paths(
     environment: Environment,
     change: Change,
     listed: tuple[str, ...],

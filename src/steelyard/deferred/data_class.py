@@ -29,10 +29,10 @@ else:
 
     def dataclass(cls: type | None = None, /, **options: bool) -> Any:
         """As `dataclasses.dataclass` with the options `frozen`, `slots`, `kw_only`, `eq` and `repr`."""
-        return (lambda made: _made(made, **options)) if cls is None else _made(cls, **options)
+        return (lambda made: _data_class(made, **options)) if cls is None else _data_class(cls, **options)
 
 
-def _made(  # noqa: PLR0913  # the options of the original
+def _data_class(  # noqa: PLR0913  # the options of the original
     cls: Any,
     *,
     frozen: bool = False,

@@ -197,7 +197,7 @@ class _Grading:
         )
 
     def _beside(self, entry: GraderEntry) -> tuple[Finding, ...]:
-        """What belongs to no check: it is said with the patch."""
+        """What belongs to no check: it is reported with the patch."""
         if entry is not PATCH_GATE:
             return ()
         try:

@@ -190,7 +190,7 @@ class Captured:
 
     @property
     def view(self) -> bytes:
-        """Head and tail; what is left out between them is said."""
+        """Head and tail; a mark says what is left out between them."""
         cut = self.size - len(self.head) - len(self.tail)
         middle = f"\n... {cut} bytes left out ...\n" if cut > 0 else ""
         return self.head + middle.encode() + self.tail

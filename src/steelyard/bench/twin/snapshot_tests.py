@@ -21,7 +21,7 @@ MAX_BYTES = 16 << 20
 
 def snapshot_tests(environment: Environment, theirs: OracleFiles, suite: Suite) -> tuple[FileOverlay, ...]:
     """All of them if they are few, else as many as the command names."""
-    found = list(_found(environment, theirs, suite))
+    found = list(_paths_of_tests(environment, theirs, suite))
     if not _are_few(found, environment):
         named = [word.partition("::")[0].removeprefix("./").rstrip("/") for word in suite.argv]
         named = [f"{suite.cwd}/{word}" if suite.cwd else word for word in named]
@@ -34,7 +34,7 @@ def snapshot_tests(environment: Environment, theirs: OracleFiles, suite: Suite) 
     )
 
 
-def _found(environment: Environment, theirs: OracleFiles, suite: Suite) -> Iterator[str]:
+def _paths_of_tests(environment: Environment, theirs: OracleFiles, suite: Suite) -> Iterator[str]:
     touched = {entry.path for entry in environment.setup.change.entries} if environment.setup else set()
     for path, entry in environment.baseline.items():
         if entry.kind == "file" and has_twin(path, suite) and path in theirs and path not in touched:

@@ -107,7 +107,7 @@ def _weighs_nothing(entries: Entries) -> bool:
     weight = sum(one.weight for one in entries.found.values())
     return (
         bool(entries.checks) and not entries.problems and not weight
-    )  # that checks are missing is said elsewhere
+    )  # missing checks are reported elsewhere
 
 
 def _listed(source: Source, place: Place) -> Iterator[tuple[Place, dict[str, Any]]]:

@@ -104,7 +104,7 @@ class Charges:
         return bool(self.prices.get("exec/minute"))
 
     def most(self, trial: Trial) -> Split:
-        """The bound of one run; nobody's minutes are in it."""
+        """The bound of one run, without minutes of people."""
         key = trial.contract.digest, trial.agent
         if key not in self._known:
             agent = agent_for(trial.agent, trial.contract, trial.options)

@@ -109,7 +109,7 @@ class Assertions:
             if method in _EQUAL:
                 yield from self._equal(values[1], values[0])
             elif method in _UNEQUAL and text_of(values[1]) == "-1":
-                yield from self._found(values[0])
+                yield from self._index_found(values[0])
             elif method in {"match", "include"}:
                 yield _site(self.literals.needles(values[1]))
             elif method == "throws" or (method == "rejects" and awaited):
@@ -147,7 +147,7 @@ class Assertions:
             elif operator_of(test) == "instanceof":
                 yield from self._of_class(right)
             elif (operator_of(test), text_of(right)) in _FOUND:
-                yield from self._found(left)
+                yield from self._index_found(left)
         yield from self._text_predicates(test)
 
     def _text_predicates(self, call: Node) -> Iterator[Site]:
@@ -162,7 +162,7 @@ class Assertions:
         elif name == "test" and owner.type == "regex":
             yield _site(self.literals.needles(owner))
 
-    def _found(self, call: Node) -> Iterator[Site]:
+    def _index_found(self, call: Node) -> Iterator[Site]:
         """`text.indexOf('ab')` that must not be -1."""
         owner, name, values = _method_call(call)
         if owner is not None and values and name in {"indexOf", "lastIndexOf", "search"}:
