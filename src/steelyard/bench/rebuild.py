@@ -1,4 +1,4 @@
-"""An imported change -> what is laid on a fresh tree, and what is left behind with a finding."""
+"""An imported change -> what is written on a fresh tree, and what is left behind with a finding."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _tops(environment: Environment) -> tuple[str, ...]:
 
 
 def hidden_places(contract: Contract) -> tuple[str, ...]:
-    """Where checks and graders lay their hidden files."""
+    """Where checks and graders write their hidden files."""
     specs = bench_specs((*contract.checks, *contract.graders))
     return tuple(dest for spec in specs for _, dest in spec.injected)
 
@@ -153,7 +153,7 @@ def hidden_modules(contract: Contract) -> set[str]:
 
 
 def laid_entries(entries: Sequence[ChangeEntry], blobs: Blobs) -> tuple[FileOverlay, ...]:
-    """Entries as data to lay down, deletions first: a file may stand where a folder was."""
+    """Entries as data to write, deletions first: a file may stand where a folder was."""
     overlays = [one for entry in entries for one in _overlays_of(entry, blobs)]
     return tuple(sorted(overlays, key=lambda one: one.kind != "gone"))
 

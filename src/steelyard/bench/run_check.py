@@ -330,7 +330,7 @@ class Bench:
         """A fresh sandbox, or the agent's own when the contract says `bench: live`."""
         if self.live is None:
             return self._in_a_fresh_sandbox(overlays, use, finished, extra_mounts, user)
-        self.live.lay(overlays, extra_mounts)
+        self.live.write(overlays, extra_mounts)
         used = use(self.live.sandbox)
         if not finished(used).lost:
             self.live.sandbox.kill_processes()

@@ -72,7 +72,7 @@ GENERATED = (
     ".ruff_cache/*",
 )
 
-# Where nothing of a contract's may be laid: what is there is the image's, or the engine's.
+# Where no file of a contract may be written: what is there is the image's, or the engine's.
 SYSTEM_FOLDERS = frozenset(
     {"bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "tmp", "usr", "workspace"}
 )
@@ -248,7 +248,7 @@ class Step(Strict):
     checks: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
     min_reward: Fraction = 1.0  # below it, the later steps are not run
     wall_s: Annotated[float, Field(gt=0, le=86_400)] | None = None  # of the agent's time, at most
-    files: NonEmpty | None = None  # a folder, whose files are laid into the agent's before it starts
+    files: NonEmpty | None = None  # a folder, whose files are written into the agent's before it starts
     ready: Ready | None = None
     reference: NonEmpty | ScriptReference | None = None
 

@@ -46,7 +46,7 @@ def grade_run(
     environment: Callable[[], Environment],
     keys: Mapping[str, str] | None = None,
 ) -> list[Graded]:
-    """All grades of a run, the built-in patch gate first. `environment` is laid only for a grader that needs it.
+    """All grades of a run, the built-in patch gate first. `environment` is prepared only for a grader that needs it.
 
     `keys` are those of models; without any, none is asked.
     """

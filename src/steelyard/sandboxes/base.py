@@ -1,6 +1,6 @@
 """Where commands run: a `SandboxSpec` describes it, a `Sandbox` is one that is alive.
 
-A backend mounts `spec.layers` copy-on-write at /workspace, lays `spec.overlays` over it as data, and starts
+A backend mounts `spec.layers` copy-on-write at /workspace, writes `spec.overlays` over it as data, and starts
 steelyard's init as process 1. From then on every command goes through init. `stop` kills everything and
 proves it; only then does `captured_tree` hand out the workspace, as descriptors to be read as data.
 """
@@ -46,7 +46,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder beside the workspace, on the same disk quota: `/tests` with files laid in it, an empty `/logs`."""
+    """A folder beside the workspace, on the same disk quota: `/tests` with files written in it, an empty `/logs`."""
 
     path: str  # absolute, inside the sandbox
     overlays: tuple[FileOverlay, ...] = ()
@@ -129,7 +129,7 @@ class SandboxSpec:
         "workspace"  # docker: system: the agent is root of the image, and all of that is the workspace
     )
     user: str = ""  # of a whole system: who runs commands in it, instead of root
-    owner: str = ""  # of a whole system: whose files are laid in it
+    owner: str = ""  # of a whole system: whose files are written in it
     write_switch: bool = False  # docker: prepare the workspace for `set_workspace_writable`
     read_only: bool = (
         False  # docker: nothing but workspace, HOME, places and temporary folders can be written
@@ -153,7 +153,7 @@ def addresses(allowed_hosts: tuple[AllowedHost, ...]) -> dict[str, str]:
 class Command:
     argv: tuple[str, ...]
     cwd: str = ""  # relative to the workspace, or absolute inside the sandbox
-    env: Mapping[str, str] = field(default_factory=dict)  # on top of the box's
+    env: Mapping[str, str] = field(default_factory=dict)  # on top of the sandbox's
     stdin: bytes | Feed = b""  # a feed is filled while the command runs
     timeout_s: float | None = None
     keep_bytes: int = 1 << 20  # of each stream, in memory: half from the head, half from the tail
@@ -329,6 +329,6 @@ class Backend(Protocol):
     """A way to make sandboxes; the catalogue in `sandboxes/__init__.py` names them."""
 
     def facts(self, spec: SandboxSpec) -> Facts:
-        """What a sandbox of this box would enforce here. Raises InfraFault when this machine cannot."""
+        """What a sandbox of this spec would enforce here. Raises InfraFault when this machine cannot."""
 
     def start(self, spec: SandboxSpec) -> Sandbox: ...

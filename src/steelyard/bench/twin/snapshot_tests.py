@@ -1,4 +1,4 @@
-"""The snapshot's own test files -> those that are laid down anew in every run of a suite, with or without a change.
+"""The snapshot's own test files -> those that are written anew in every run of a suite, with or without a change.
 
 A file that is written over the snapshot has another time and another place on disk than one that is not. So that a
 twin looks like the real run, both write the same files.
