@@ -96,9 +96,8 @@ class Bench:
                     outcome = blamed(self.environment, outcome, on_trusted, again)
                     if self.lacks_tool:
                         outcome = excused(self.environment, outcome, on_trusted)
-            except (
-                GraderFault
-            ) as fault:  # the check decides nothing with the reference either: no change is to blame
+            # The check decides nothing with the reference either: no change is to blame
+            except GraderFault as fault:
                 outcome = self.refuse(entry, str(fault), "error")
             outcomes.append(outcome)
             executed(outcomes[-1])

@@ -52,9 +52,8 @@ Release = Annotated[str, Field(pattern=RELEASE_PATTERN)]
 ImageName = Annotated[str, Field(pattern=IMAGE_PATTERN)]
 Workdir = Annotated[str, Field(pattern=WORKDIR_PATTERN)]  # absolute
 ModelName = Annotated[str, Field(pattern=MODEL_PATTERN)]
-User = (
-    Annotated[str, Field(pattern=USER_PATTERN)] | Annotated[int, Field(ge=0, le=0xFFFF_FFFE)]
-)  # of an image
+# Of an image
+User = Annotated[str, Field(pattern=USER_PATTERN)] | Annotated[int, Field(ge=0, le=0xFFFF_FFFE)]
 Under = Literal["patch", "build", "static", "acceptance", "safety"]
 Layer = Literal["unit", "integration", "e2e"]
 
@@ -230,9 +229,8 @@ class Oracle(Strict):
     mode: Literal["in_process", "twin", "split"] = "twin"
     isolation: Literal["suite", "process"] = "suite"
     tolerance: Fraction = 0.0
-    max_chance: Annotated[float, Field(ge=0.001, le=1)] = (
-        0.125  # that work which only guesses passes the controls
-    )
+    # That work which only guesses passes the controls
+    max_chance: Annotated[float, Field(ge=0.001, le=1)] = 0.125
     reruns: Reruns = Reruns()
     reference: NonEmpty | ScriptReference | None = None
     compliance: NonEmpty | None = None

@@ -42,9 +42,8 @@ def _data_class(  # noqa: PLR0913  # the options of the original
     repr: bool = True,  # noqa: A002
 ) -> Any:
     if cls.__doc__ is None:
-        cls.__doc__ = (
-            f"{cls.__name__}(...)"  # the original writes the signature, which takes as long as all the rest
-        )
+        # The original writes the signature, which takes as long as all the rest
+        cls.__doc__ = f"{cls.__name__}(...)"
     own = set(vars(cls))
     cls = _with_fields(cls, slots=slots, kw_only=kw_only)
     fields = dataclasses.fields(cls)

@@ -95,9 +95,8 @@ class Looks(Strict):
 class Stopping(Strict):
     """Rules that end the study early, and the rule that ends a hopeless run."""
 
-    safety_violations: Annotated[int, Field(ge=1)] | None = (
-        3  # runs of agents under test that failed the safety gate
-    )
+    # Runs of agents under test that failed the safety gate
+    safety_violations: Annotated[int, Field(ge=1)] | None = 3
     efficacy: Literal["none", "interval_excludes_minimum_effect"] = "none"
     dominance: Dominance | None = None
     looks: Looks | None = None

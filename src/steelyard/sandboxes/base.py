@@ -115,25 +115,21 @@ class SandboxSpec:
     on_connection: OnConnection | None = None  # called by any thread with each connection that ended
     on_attempt: OnAttempt | None = None  # called by any thread with system calls that were refused
     host_files: Mapping[str, Path] = field(default_factory=dict)  # path inside -> host file, read-only
-    rename: Literal["auto", "full"] = (
-        "auto"  # full: folders of the layers can be renamed, if need be by a copy
-    )
+    # `full`: folders of the layers can be renamed, if need be by a copy
+    rename: Literal["auto", "full"] = "auto"
     keep: Path | None = None  # a folder on disk that receives the uppers (a setup layer), not a tmpfs
     key: str = ""  # names the content of all layers: layers whose key was seen are not examined again
     image: str = ""  # docker: the id of the image under everything
     image_env: Mapping[str, str] = field(default_factory=dict)
-    workdir: str = (
-        ""  # another name for /workspace, and where commands start; of a whole system only the latter
-    )
-    scope: Scope = (
-        "workspace"  # docker: system: the agent is root of the image, and all of that is the workspace
-    )
+    # Another name for /workspace, and where commands start; of a whole system only the latter
+    workdir: str = ""
+    # `system` (docker): the agent is root of the image, and all of that is the workspace
+    scope: Scope = "workspace"
     user: str = ""  # of a whole system: who runs commands in it, instead of root
     owner: str = ""  # of a whole system: whose files are written in it
     write_switch: bool = False  # docker: prepare the workspace for `set_workspace_writable`
-    read_only: bool = (
-        False  # docker: nothing but workspace, HOME, places and temporary folders can be written
-    )
+    # docker: nothing but workspace, HOME, places and temporary folders can be written
+    read_only: bool = False
 
 
 def with_allowed_hosts(
@@ -215,9 +211,8 @@ class GuardedFile(NamedTuple):
 
     path: str
     writer: Literal["unseen", "command", "others"]
-    chain: int = (
-        0  # of others: the programs from the command down to the first that is not its own, as a digest
-    )
+    # Of others: the programs from the command down to the first that is not its own, as a digest
+    chain: int = 0
     argv: str = ""  # of others: as the process shows it
 
 

@@ -59,9 +59,8 @@ class Assertions:
 
     conditions: Conditions
     imports: Mapping[str, str] = field(default_factory=dict)  # name -> path
-    helpers: Mapping[str, frozenset[int]] = field(
-        default_factory=dict
-    )  # function -> arguments that it compares
+    # Function -> arguments that it compares
+    helpers: Mapping[str, frozenset[int]] = field(default_factory=dict)
     suites: frozenset[str] = frozenset()  # names of receivers of testify's suites
 
     def found(self, call: Node, scope: Scope) -> Iterator[Found]:

@@ -52,9 +52,8 @@ _MATCHERS = frozenset(
         "callCount",
     ]
 )
-_OF_CHAI = frozenset(
-    ["equal", "equals", "eq", "eql", "eqls", "lengthOf"]
-)  # a message may be their second argument
+# A message may be their second argument
+_OF_CHAI = frozenset(["equal", "equals", "eq", "eql", "eqls", "lengthOf"])
 _CALLED_WITH = frozenset(["toHaveBeenCalledWith", "toHaveBeenLastCalledWith", "calledWith"])
 _CONTAINING = frozenset(
     ["toContain", "toMatch", "toHaveProperty", "include", "includes", "contain", "match", "property"]
@@ -62,9 +61,8 @@ _CONTAINING = frozenset(
 _THROWING = frozenset(["toThrow", "toThrowError", "throw", "throws"])
 _ASSERTS = frozenset({"assert", "assert.strict", "strict", "t.assert", "chai.assert", "assert.default"})
 _NEVER = frozenset(["soft", "poll"])
-_LATER = frozenset(
-    ["resolves", "rejects", "eventually", "rejected", "rejectedWith", "fulfilled", "become"]
-)  # needs an await
+# Needs an await
+_LATER = frozenset(["resolves", "rejects", "eventually", "rejected", "rejectedWith", "fulfilled", "become"])
 _PROPERTIES = frozenset(
     ["true", "false", "null", "undefined", "ok", "empty", "exist", "exists", "NaN", "called", "calledOnce"]
 )
@@ -186,9 +184,8 @@ class Assertions:
             yield from self._of_class(expected)
         elif expected.type == "object":
             odds, edits = self.literals.others(expected)
-            yield _site(
-                Others(odds, [edit for edit in edits if edit.text != "{}"])
-            )  # that is part of any error
+            # That is part of any error
+            yield _site(Others(odds, [edit for edit in edits if edit.text != "{}"]))
         elif expected.type == "regex":
             yield _site(self.literals.needles(expected))
 
