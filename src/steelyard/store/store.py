@@ -41,6 +41,9 @@ _WRITERS = 7283002  # the lock of those who write about one folder of runs
 # Built once: building takes longer than writing. Many rows in one statement; their numbers come back in the order of the rows.
 _INSERT_RUN = sa.insert(RUNS).returning(RUNS.c.id, sort_by_parameter_order=True)
 _INSERT_LINE, _INSERT_TAG = sa.insert(LINES), sa.insert(TAGS)
+_FIND_RUNS = sa.select(RUNS.c.id).where(
+    RUNS.c.root == sa.bindparam("of_root"), RUNS.c.run.in_(sa.bindparam("named", expanding=True))
+)
 _COLUMNS = tuple(
     one.name for one in fields(Entry) if one.name not in ("started", "tags", "phase", "folder", "line")
 )
@@ -225,8 +228,8 @@ class Store:
                 self._delete(connection, runs[start : start + BATCH])
 
     def _delete(self, connection: sa.Connection, runs: Sequence[str]) -> None:
-        of_runs = (RUNS.c.root == self._root_id, RUNS.c.run.in_(list(runs)))
-        ids = list(connection.execute(sa.select(RUNS.c.id).where(*of_runs)).scalars())
+        found = connection.execute(_FIND_RUNS, {"of_root": self._root_id, "named": list(runs)})
+        ids = list(found.scalars())
         if not ids:
             return
         connection.execute(sa.delete(LINES).where(LINES.c.id.in_(ids)))
