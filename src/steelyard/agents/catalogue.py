@@ -100,7 +100,7 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
 
 
 def _meant(name: str, names: Sequence[str]) -> str:
-    """What somebody probably meant who wrote an agent that does not exist, or nothing."""
+    """The agent that was probably meant, where the one that was typed does not exist; or nothing."""
     if os.path.isfile(name):  # noqa: PTH113  # any text, also too long for a path
         return f"script:{name}"
     if "/" in name or " " in name:

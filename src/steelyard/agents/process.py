@@ -22,7 +22,7 @@ from steelyard.agents.base import (
     ending_of,
 )
 from steelyard.bench.absent_tools import first_program
-from steelyard.bench.transfer.hidden_files import laid_files
+from steelyard.bench.transfer.hidden_files import files_as_overlays
 from steelyard.contract.contract import Contract
 from steelyard.contract.lint import line_ends
 from steelyard.contract.model import ScriptReference
@@ -101,7 +101,9 @@ class Solution(ProcessAgent):
 
     def extra_mounts(self) -> tuple[Mount, ...]:
         return (
-            Mount(SOLUTION, laid_files(self.contract.files_beside(self.reference.script)), read_only=True),
+            Mount(
+                SOLUTION, files_as_overlays(self.contract.files_beside(self.reference.script)), read_only=True
+            ),
         )
 
     def work(self, turn: Turn) -> Ending:

@@ -104,9 +104,8 @@ class Grader:
             running = loop.run_in_executor(self._pool, self._grade, contract, data, key)
             self._running[key] = running
             running.add_done_callback(lambda _: self._running.pop(key, None))
-        return await asyncio.shield(
-            running
-        )  # who gives up waiting does not end the grading that others wait for
+        # A caller that gives up does not end the grading that others wait for
+        return await asyncio.shield(running)
 
     async def grade_many(self, pairs: Iterable[tuple[Contract, bytes | str]]) -> list[dict[str, Any]]:
         """The result lines, in the order of the pairs; `jobs` are graded at a time."""

@@ -339,6 +339,7 @@ def test_the_curve_of_times_knows_that_runs_of_one_contract_are_alike() -> None:
 
 def test_a_projected_interval_is_not_wider_than_all_rates() -> None:
     made = summary(line("pass"), line("fail", contract="b"))
+    assert made.disclosures.precision
     assert all(one.half_width <= 0.5 for one in made.disclosures.precision)
 
 

@@ -18,7 +18,7 @@ def say(line: str) -> None:
 
 
 def harmless(message: str) -> str:
-    """A message with nothing in it that a terminal would obey: it may quote a name that somebody else chose."""
+    """A message without control characters that a terminal would obey: it may quote a name that an agent chose."""
     if message.isprintable():
         return message
     return "".join(one if one.isprintable() or one in "\n\t" else ascii(one)[1:-1] for one in message)

@@ -50,9 +50,8 @@ _SYNCERS = 6  # threads beside the one that waits
 LAST = "last"  # names the newest run of a folder of runs
 
 _ODD = deferred_pattern(r"[^A-Za-z0-9._]+")
-_NAME = deferred_pattern(
-    r"[^./\x00][^/\x00]*(?:/[^./\x00][^/\x00]*)*"
-)  # no `..`, nothing hidden, nothing absolute
+# No `..`, nothing hidden, nothing absolute
+_NAME = deferred_pattern(r"[^./\x00][^/\x00]*(?:/[^./\x00][^/\x00]*)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +138,8 @@ def json_bytes(data: Any) -> bytes:
 
 def write_atomic(target: Path, data: bytes, *, durable: bool) -> None:
     """`target` holds all of `data`, or is as it was; `durable`, a power cut does not change that."""
-    temporary = (
-        f"{target.parent}/{TEMPORARY}{os.urandom(8).hex()}"  # paths as text: a run writes a dozen files
-    )
+    # Paths as text: a run writes a dozen files
+    temporary = f"{target.parent}/{TEMPORARY}{os.urandom(8).hex()}"
     try:
         write_new(temporary, data, durable=durable)
         os.replace(temporary, target)  # noqa: PTH105  # as above

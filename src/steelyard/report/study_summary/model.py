@@ -378,9 +378,8 @@ class StudySummary:
     version_rates: tuple[VersionRate, ...] = ()
     honeypots: tuple[Counted, ...] = ()  # by agent: trials that were passed although that is impossible
     ranking: Ranking = Ranking("none", "")
-    envelope: Mapping[str, Any] | None = (
-        None  # of a study that has ended: B_total, and what was charged, by item
-    )
+    # Of a study that has ended: B_total, and what was charged, by item
+    envelope: Mapping[str, Any] | None = None
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:

@@ -30,9 +30,8 @@ class ResultSet:
     source: str
     lines: tuple[Line, ...]
     contexts: tuple[RunContext | None, ...]
-    without_result: Mapping[str, int] = field(
-        default_factory=dict
-    )  # running, interrupted, not graded, altered
+    # Running, interrupted, not graded, altered
+    without_result: Mapping[str, int] = field(default_factory=dict)
     planned_trials: int | None = None  # of the study's plan
     look_rule: LookRule | None = None  # for looks before the end, of the study's plan
     has_ended: bool = False  # the study: all of its plan was carried out, or one of its rules stopped it
@@ -43,9 +42,8 @@ class ResultSet:
     planned_ranking: study_plan.AcceptanceErrors | None = None  # of the study's plan
     ranking: study_plan.AcceptanceErrors | None = None  # that the reader asks for; none: as planned
     envelope: Mapping[str, Any] | None = None  # of a study that has ended
-    open_studies: Mapping[str, str] = field(
-        default_factory=dict
-    )  # digest -> name: studies that go on, where the lines are not of one study alone
+    # Digest -> name: studies that go on, where the lines are not of one study alone
+    open_studies: Mapping[str, str] = field(default_factory=dict)
 
     def interim_level(self, finished: int) -> float:
         """The confidence level of a comparison: 0.95, or what the registered looks leave for this one (alpha spending)."""

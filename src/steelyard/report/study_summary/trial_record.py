@@ -55,20 +55,17 @@ class TrialRecord:
     quality: float | None  # only where all gates pass
     context: RunContext | None
     tokens: float | None = None  # in and out
-    other_usd: Mapping[str, float | None] = field(
-        default_factory=dict
-    )  # by item: exec, judge, overhead, human
+    # By item: exec, judge, overhead, human
+    other_usd: Mapping[str, float | None] = field(default_factory=dict)
     errors: tuple[str, ...] = ()  # named by a verifier, a judge or people
     unfit: tuple[str, ...] = ()  # why the output could not be scored as it should be
     people: str = "none"  # what reviewers decided: none, pass, fail, defer, disputed
     judge: tuple[str, ...] = ()  # the models that were asked
     reason: str = ""
-    quality_dimensions: Mapping[str, tuple[float, float | None]] = field(
-        default_factory=dict
-    )  # weight and score, where it is known
-    work: str | None = (
-        None  # digest of what was graded: the change, or the answer where there is no workspace
-    )
+    # Weight and score, where it is known
+    quality_dimensions: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
+    # Digest of what was graded: the change, or the answer where there is no workspace
+    work: str | None = None
 
     @property
     def is_decided(self) -> bool:

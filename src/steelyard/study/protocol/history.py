@@ -32,7 +32,7 @@ def read_history(store: Store, prices: CostModel | None = None) -> History:
 
 
 def _rest_usd(line: Mapping[str, Any], prices: Mapping[str, float]) -> float:
-    """Execution, overhead and judge of an earlier run at these prices: what was metered of it. Nobody's minutes."""
+    """Execution, overhead and judge of an earlier run at these prices: what was metered of it, without minutes of people."""
     cost = line.get("cost")
     items = cost.get("items") if isinstance(cost, Mapping) else None
     found = [items.get(name) or {} for name in ("exec", "overhead")] if isinstance(items, Mapping) else []

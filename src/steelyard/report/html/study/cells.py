@@ -58,7 +58,7 @@ def estimate_cell(estimate: Estimate) -> Markup:
 
 
 def number_cell(estimate: Estimate, form: str = "{:.2f}") -> Markup:
-    """A mean with its interval, in its own unit; an end without a limit is said."""
+    """A mean with its interval, in its own unit; an end without a limit is named."""
     if estimate.value is None:
         return tag("span", "not known", title=estimate.why or None, class_="dim")
     ends = [

@@ -142,7 +142,7 @@ def _warnings(summary: StudySummary) -> Iterator[str]:
     if undecided:
         yield f"{count(undecided, 'trial')} without a decision: --section undecided says what the rates could be"
     if invalid := sum(one.invalid_attempts.count for one in summary.agents):
-        yield f"{count(invalid, 'invalid run')}: the machine failed, or somebody stopped it; no rate has them"
+        yield f"{count(invalid, 'invalid run')}: the machine failed, or an operator stopped it; no rate counts them"
     flaky = [one.contract for one in summary.repeat_variation.contracts if one.has_flaky_checks]
     if flaky:
         yield f"flaky checks: {_names(flaky, MOST_NAMES)}: --section variation"
