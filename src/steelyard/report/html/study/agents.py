@@ -59,7 +59,11 @@ def leaderboard(agents: Sequence[AgentNumbers]) -> Markup:
         "acceptance errors",
         "invalid runs",
     )
-    return table(columns, rows, "Agents, best first; intervals are 95%")
+    return table(
+        columns,
+        rows,
+        "Agents, by success of decided trials; the order alone shows no difference. Intervals are 95%",
+    )
 
 
 def _counted_named(counted: Sequence[Counted], name: str) -> Child:
