@@ -33,8 +33,10 @@ from steelyard.report.html.study.agents import (
     leaderboard,
     modes_table,
     ranking_table,
+    repeats_table,
     strata_card,
     terminations_table,
+    time_table,
     variation_card,
 )
 from steelyard.report.html.study.cells import LinkRun, amount, card, cut, table
@@ -109,7 +111,9 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
             "Cost, time and repeats",
             pareto_plot(summary.pareto, of),
             survival_plot(summary.agents, of),
+            time_table(summary.agents),
             pass_k_plot(summary.agents, of),
+            repeats_table(summary.agents),
             burn_plot(summary.burn, of),
             economics_table(summary.agents),
             id_="economics",

@@ -341,6 +341,7 @@ class RepeatVariation:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
+    place: int  # agents with the same rate share it
     agent: str
     rate: Estimate
     trials: int  # that it is over

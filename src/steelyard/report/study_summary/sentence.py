@@ -31,8 +31,8 @@ def comparison_sentence(one: AgentComparison, pairs: Sequence[Pair]) -> str:
     return head + _left_out(one) + _undecided(one)
 
 
-def points(difference: Estimate) -> str:
-    """`+9 points [2, 16]`."""
+def points(difference: Estimate, *, is_short: bool = False) -> str:
+    """`+9 points [2, 16]`; where it is one of several looks the level too, and that it is, unless a sentence beside it says so."""
     if difference.value is None:
         return "unknown"
     if difference.low is None or difference.high is None:
@@ -41,7 +41,7 @@ def points(difference: Estimate) -> str:
     level = (
         ""
         if difference.level == USUAL
-        else f" (one of several looks: {100 * difference.level:.4g}% interval)"
+        else f" ({'' if is_short else 'one of several looks: '}{100 * difference.level:.4g}% interval)"
     )
     if difference.method.startswith("anytime"):
         level = " (valid at every look)"

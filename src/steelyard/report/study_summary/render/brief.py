@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from steelyard.report.study_summary.model import MOST_COMPARED, AgentNumbers, Counted, Spread, StudySummary
-from steelyard.report.study_summary.render.tables import SECTIONS, Section, envelope_line, sections
+from steelyard.report.study_summary.render.tables import COST, SECTIONS, Section, envelope_line, sections
 from steelyard.report.study_summary.render.words import (
     count,
     counted,
@@ -121,7 +121,7 @@ def _names(names: Sequence[str], most: int) -> str:
 def _cost(agents: Sequence[AgentNumbers]) -> Section:
     """A row for each agent that has a rate; the others in one line."""
     if all(one.economics.cost_usd.total == 0 and not one.economics.cost_usd.unknown for one in agents):
-        return Section("Cost", lines=("no trial paid for a model",))
+        return Section(COST, lines=("no trial paid for a model",))
     shown = rated(agents)
     rows = tuple(
         (
@@ -141,7 +141,7 @@ def _cost(agents: Sequence[AgentNumbers]) -> Section:
     if single := [one.economics.cost_usd for one in agents if one not in shown]:
         lines.append(f"{count(len(single), 'agent')} with one trial each: {_total(single)}")
     columns = ("agent", "cost of a trial", "cost of a success", "time of a success")
-    return Section("Cost", columns, rows, tuple(lines))
+    return Section(COST, columns, rows, tuple(lines))
 
 
 def _total(single: Sequence[Spread]) -> str:

@@ -67,15 +67,20 @@ def _warnings(found: TwoAgents) -> Iterator[Text]:
 
 
 def sections(one: AgentComparison) -> Iterator[Section]:
-    more = [("difference, which decides", points(one.difference)), ("paired permutation", significance(one))]
+    more = [
+        ("difference, which decides", points(one.difference, is_short=True)),
+        ("paired permutation", significance(one)),
+    ]
     if one.mcnemar_p is not None:
         more.append(("McNemar, one trial each", p_value(one.mcnemar_p)))
     if one.log_rank_p is not None:
         more.append(("time to success, log-rank", p_value(one.log_rank_p)))
-    more.append(("difference, bootstrap, a check", points(one.bootstrap) + _why(one.bootstrap)))
+    more.append(
+        ("difference, bootstrap, a check", points(one.bootstrap, is_short=True) + _why(one.bootstrap))
+    )
     if one.undecided:
-        more.append(("if undecided trials count against it", points(one.worst)))
-        more.append(("if undecided trials count for it", points(one.best)))
+        more.append(("if undecided trials count against it", points(one.worst, is_short=True)))
+        more.append(("if undecided trials count for it", points(one.best, is_short=True)))
     yield Section("How sure", ("what", "result"), tuple(more), (which_decides(one),))
     if one.flips:
         yield _flips(one)

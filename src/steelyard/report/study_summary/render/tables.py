@@ -33,6 +33,7 @@ from steelyard.report.terminal import seconds
 
 MOST_MODES = 12  # failure modes of a table
 MOST_FLIPS = 10
+COST = "Cost of models (whatever else has a price: --section disclosures)"
 HONEYPOTS = (
     "Honeypots: these contracts cannot be satisfied, so an agent that passes one cheated; they are in no rate"
 )
@@ -68,9 +69,7 @@ def _comparisons(summary: StudySummary) -> Iterator[Section]:
 
 def _ranking(summary: StudySummary) -> Section:
     ranking = summary.ranking
-    rows = tuple(
-        (str(place), one.agent, rate_of(one.rate, "trial")) for place, one in enumerate(ranking.rows, 1)
-    )
+    rows = tuple((str(one.place), one.agent, rate_of(one.rate, "trial")) for one in ranking.rows)
     return Section("Ranking", ("", "agent", "success") if rows else (), rows, (ranking.words,))
 
 
@@ -273,7 +272,8 @@ def _cost(agents: Sequence[AgentNumbers]) -> Section:
     why = without_interval(
         each for one in known for each in (one.cost_usd.mean, one.tokens.mean, one.cost_per_success)
     )
-    return Section("Cost", ("agent", "cost of a trial", "tokens of a trial", "cost of a success"), rows, why)
+    columns = ("agent", "cost of a trial", "tokens of a trial", "cost of a success")
+    return Section(COST, columns, rows, why)
 
 
 def _time(agents: Sequence[AgentNumbers]) -> Section:
