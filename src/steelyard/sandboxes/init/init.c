@@ -79,6 +79,7 @@ enum {
     KNOWN_FILES = 1 << 16,
     KNOWN_PIPES = 256,
     KNOWN_EPOCHS = 1 << 12,
+    KNOWN_HELD = 256,
     MAX_ATTEMPTS = 256, /* that are reported one by one; all are counted */
     ATTEMPT_DETAIL = 256,
     WATCHER_STACK = 1 << 16,
@@ -1357,10 +1358,8 @@ static struct guarded {
     int state;
     uint64_t chain; /* of the last FOREIGN process that opened it */
     char writer[MAX_WRITER];
-    int watch; /* by inotify, of a file that is HELD; it follows the file, not its name */
-    dev_t device;
+    dev_t device; /* of a file that is HELD */
     ino_t number;
-    bool is_touched;
     ssize_t size; /* of the content; -1: it was none that can be compared */
     char content[MAX_GUARDED_BYTES];
 } guarded[MAX_GUARDED];
@@ -1368,7 +1367,15 @@ static int guarded_count;
 static char own_programs[MAX_OWN][256];
 static int own_count;
 static struct origin *origins; /* by the number of the process */
-static int opens_seen = -1; /* inotify */
+/* Files that an OWN or NEUTRAL process had open for writing when one became FOREIGN: inotify tells of each later open, by whatever name. */
+static struct held {
+    int watch;
+    dev_t device;
+    ino_t number;
+    bool is_touched;
+} held_files[KNOWN_HELD];
+static unsigned held_count;
+static int opens_seen = -1;
 /* Files that an OWN or NEUTRAL process opened for writing, and no FOREIGN one since as far as it was seen. Those of an earlier epoch must not have changed
  * since the next one began, when a process became FOREIGN: it may have other names for them. */
 static struct own_file {
@@ -1485,10 +1492,75 @@ static void forget_own_file(uint64_t digest) {
     file->digest = 0;
 }
 
+static int kind_of(const struct process *process) {
+    const struct origin *known = &origins[process->pid % MAX_PID];
+    return known->kind && known->start == process->start ? known->kind : origin_of(process->pid).kind;
+}
+
+/* Whether tested code runs at this moment. */
+static bool lives_foreign(void) {
+    if (!tested_since.tv_sec) return false;
+    for (int i = 0, count = list_processes(); i < count; i++)
+        if (processes[i].pid > 1 && processes[i].pid != guarding->pid && !processes[i].zombie && kind_of(&processes[i]) == FOREIGN) return true;
+    return false;
+}
+
+static void note_opens(void) {
+    static union { struct inotify_event first; char room[4096]; } events;
+    for (ssize_t got; opens_seen >= 0 && (got = read(opens_seen, &events, sizeof events)) > 0;)
+        for (ssize_t at = 0; at < got;) {
+            const struct inotify_event *event = (const void *)(events.room + at);
+            at += (ssize_t)(sizeof *event + event->len);
+            for (int i = 0; i < KNOWN_HELD; i++) held_files[i].is_touched |= event->wd < 0 || event->wd == held_files[i].watch;
+        }
+}
+
+static void watch_held(const char *path, bool anew) {
+    struct stat found;
+    if (opens_seen < 0) opens_seen = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    int watch = inotify_add_watch(opens_seen, path, IN_OPEN);
+    if (watch < 0 || stat(path, &found) != 0) return;
+    note_opens();
+    struct held *file = NULL;
+    for (int i = 0; i < KNOWN_HELD && !file; i++)
+        if (held_files[i].watch == watch) file = &held_files[i];
+    if (file && !anew) return;
+    if (!file) {
+        file = &held_files[held_count++ % KNOWN_HELD];
+        if (file->watch) inotify_rm_watch(opens_seen, file->watch);
+    }
+    *file = (struct held){watch, found.st_dev, found.st_ino, false};
+}
+
+/* What the verifier's own have open for writing. */
+static void watch_held_by(pid_t pid) {
+    char path[32], link[320];
+    struct stat name, found;
+    snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *open_files = opendir(path);
+    for (struct dirent *entry; open_files && (entry = readdir(open_files));) {
+        snprintf(link, sizeof link, "%s/%s", path, entry->d_name);
+        if (lstat(link, &name) != 0 || !S_ISLNK(name.st_mode) || !(name.st_mode & S_IWUSR)) continue;
+        if (stat(link, &found) == 0 && S_ISREG(found.st_mode)) watch_held(link, false);
+    }
+    if (open_files) closedir(open_files);
+}
+
+static bool is_untouched(dev_t device, ino_t number) {
+    note_opens();
+    for (int i = 0; i < KNOWN_HELD; i++)
+        if (held_files[i].watch && held_files[i].device == device && held_files[i].number == number) return !held_files[i].is_touched;
+    return false;
+}
+
 static bool is_own_file(uint64_t digest, const struct stat *found) {
     const struct own_file *file = &own_files[digest % KNOWN_FILES];
     if (digest == 0 || file->digest != digest) return false;
-    return file->epoch == epoch || (epoch - file->epoch < KNOWN_EPOCHS && !is_later(&found->st_ctim, &epoch_began[(file->epoch + 1) % KNOWN_EPOCHS]));
+    if (file->epoch == epoch) return true;
+    if (epoch - file->epoch < KNOWN_EPOCHS && !is_later(&found->st_ctim, &epoch_began[(file->epoch + 1) % KNOWN_EPOCHS])) return true;
+    if (!is_untouched(found->st_dev, found->st_ino)) return false;
+    if (!lives_foreign()) remember_own_file(digest); /* the open that asks would count, too */
+    return true;
 }
 
 /* A process became FOREIGN: what changes from now on may be its work. Files have no finer time than this clock. */
@@ -1496,6 +1568,8 @@ static void begin_epoch(void) {
     const struct timespec pause = {0, 200000};
     struct timespec before, now;
     if (written_in_epoch == 0) return;
+    for (int i = 0, count = list_processes(); i < count; i++)
+        if (processes[i].pid > 1 && kind_of(&processes[i]) != FOREIGN) watch_held_by(processes[i].pid);
     clock_gettime(CLOCK_REALTIME_COARSE, &before);
     do {
         nanosleep(&pause, NULL);
@@ -1577,11 +1651,10 @@ static bool is_held(const char *path) {
     return is_found;
 }
 
-static void watch_opens(struct guarded *file) {
+static void hold(struct guarded *file) {
     struct stat found;
-    if (opens_seen < 0) opens_seen = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    file->is_touched = false;
-    file->watch = inotify_add_watch(opens_seen, file->path, IN_OPEN | IN_MOVE_SELF | IN_DELETE_SELF | IN_DONT_FOLLOW);
+    file->state = HELD;
+    watch_held(file->path, true);
     if (lstat(file->path, &found) != 0) return;
     file->device = found.st_dev;
     file->number = found.st_ino;
@@ -1591,35 +1664,26 @@ static void watch_opens(struct guarded *file) {
 static void keep_contents(void) {
     for (int i = 0; i < guarded_count; i++) {
         if (guarded[i].state != LAST) continue;
-        guarded[i].state = is_held(guarded[i].path) ? HELD : KEPT;
-        if (guarded[i].state == KEPT) guarded[i].size = read_guarded(guarded[i].path, guarded[i].content);
-        else watch_opens(&guarded[i]);
+        if (is_held(guarded[i].path)) {
+            hold(&guarded[i]);
+            continue;
+        }
+        guarded[i].state = KEPT;
+        guarded[i].size = read_guarded(guarded[i].path, guarded[i].content);
     }
 }
 
-static void note_opens(void) {
-    static union { struct inotify_event first; char room[4096]; } events;
-    for (ssize_t got; opens_seen >= 0 && (got = read(opens_seen, &events, sizeof events)) > 0;)
-        for (ssize_t at = 0; at < got;) {
-            const struct inotify_event *event = (const void *)(events.room + at);
-            at += (ssize_t)(sizeof *event + event->len);
-            if (event->mask == IN_IGNORED) continue;
-            for (int i = 0; i < guarded_count; i++) guarded[i].is_touched |= event->wd < 0 || event->wd == guarded[i].watch;
-        }
-}
-
-/* Nobody opened a HELD file by whatever name, and it is still the one of that name. */
-static bool is_untouched(const struct guarded *file) {
+/* Nobody opened a HELD file by whatever name, and it is still the one of that name. Where nothing can be watched, opens by its name count. */
+static bool is_still_held(const struct guarded *file) {
     struct stat found;
-    note_opens();
-    if (file->chain || file->is_touched || lstat(file->path, &found) != 0) return false;
-    return found.st_dev == file->device && found.st_ino == file->number;
+    if (file->chain || lstat(file->path, &found) != 0) return false;
+    return found.st_dev == file->device && found.st_ino == file->number && (opens_seen < 0 || is_untouched(file->device, file->number));
 }
 
 /* When nothing that others run can write any more. */
 static int32_t whose_content(const struct guarded *file) {
     static char now[MAX_GUARDED_BYTES];
-    if (file->state == LAST || (file->state == HELD && is_untouched(file))) return WRITTEN_BY_OWN;
+    if (file->state == LAST || (file->state == HELD && is_still_held(file))) return WRITTEN_BY_OWN;
     ssize_t size = file->state == KEPT ? read_guarded(file->path, now) : -1;
     if (size >= 0 && size == file->size && memcmp(now, file->content, (size_t)size) == 0) return WRITTEN_BY_OWN;
     return file->chain ? WRITTEN_BY_OTHERS : NOT_SEEN;
@@ -1869,13 +1933,21 @@ static uint64_t flags_of_call(const struct seccomp_notif *call, uint32_t shown) 
     }
 }
 
+/* What a shell executes before anything else. */
+static bool is_start_file(const char *name) {
+    static const char *const names[] = {".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_logout", ".zshenv", ".zprofile", ".zshrc", ".kshrc", ".mkshrc"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
 /* By its name, a part of a program. */
 static bool is_code(const char *path) {
     static const char *const endings[] = {".py", ".pyc", ".pth", ".js", ".cjs", ".mjs", ".node", ".rb", ".pm", ".pl"};
     const char *name = strrchr(path, '/'), *dot = name ? strrchr(name, '.') : NULL;
     for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
         if (strcmp(dot, endings[i]) == 0) return true;
-    return name && (strstr(name, ".so") || strcmp(name, "/ld.so.preload") == 0);
+    return name && (strstr(name, ".so") || is_start_file(name + 1));
 }
 
 /* a/__pycache__/b.cpython-311.pyc is used if a/b.py is there, which may be the tested code's own. */
@@ -2014,19 +2086,6 @@ static bool is_draft(const char *path) {
     return false;
 }
 
-static int kind_of(const struct process *process) {
-    const struct origin *known = &origins[process->pid % MAX_PID];
-    return known->kind && known->start == process->start ? known->kind : origin_of(process->pid).kind;
-}
-
-/* Whether tested code runs at this moment. */
-static bool lives_foreign(pid_t own) {
-    if (!tested_since.tv_sec) return false;
-    for (int i = 0, count = list_processes(); i < count; i++)
-        if (processes[i].pid > 1 && processes[i].pid != own && !processes[i].zombie && kind_of(&processes[i]) == FOREIGN) return true;
-    return false;
-}
-
 /* Of a move, what is moved must have been written by its mover's like: tested code may have been there first. */
 static bool moves_own_file(const struct seccomp_notif *call, uint32_t shown) {
     static char source[4096 + 64];
@@ -2058,16 +2117,15 @@ static bool descends_from_foreign(pid_t pid, pid_t own) {
     return pid != own;
 }
 
-static void note_own_write(const char *path, const struct origin *origin, pid_t own) {
+static void note_own_write(const char *path, const struct origin *origin) {
     struct stat found;
     if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) return;
     uint64_t digest = digest_of_file(path);
-    if (origin->relays || lives_foreign(own)) forget_own_file(digest);
+    if (origin->relays || lives_foreign()) forget_own_file(digest);
     else if (digest) remember_own_file(digest);
 }
 
 static void note_guarded_write(struct guarded *file, bool is_own, pid_t pid, uint64_t chain) {
-    if (file->state == HELD && file->watch >= 0) inotify_rm_watch(opens_seen, file->watch);
     file->state = is_own ? LAST : NOT_SEEN;
     if (is_own) file->chain = 0;
     else remember_writer(file, pid, chain);
@@ -2089,7 +2147,7 @@ static void look_at_write(const struct seccomp_notif *call, uint32_t shown) {
         file = find_guarded(resolved); /* they may have moved the folder meanwhile */
     }
     const bool moves = shown == MOVE_0 || shown == MOVE_1, is_own = is_ours && (!moves || moves_own_file(call, shown));
-    if (is_own) note_own_write(resolved, &origin, own);
+    if (is_own) note_own_write(resolved, &origin);
     else forget_own_file(digest_of_file(resolved));
     if (!file) return;
     if (!is_ours) remember_writer(file, pid, origin.chain);
