@@ -29,11 +29,9 @@ REWARD = "/logs/verifier/reward.txt"
 SMALL = Limits(cpu=1, memory_mb=512, guaranteed_mb=64, disk_mb=24, tmp_mb=24, processes=100)
 FORGE = f"echo 1 > {REWARD}"
 KILL_PARENT = "kill -9 $PPID"
-KILL_HELPER = (
-    "for p in /proc/[0-9]*; do grep -q check.py $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done"
-)
+KILL_HELPER = "for p in /proc/[0-9]*; do grep -q check.py $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done"
 GOOD, BAD = {"add.sh": "echo $(($1 + $2))\n"}, {"add.sh": "echo 0\n"}
-RIGHT = "[ \"$(sh add.sh 2 3)\" = 5 ] && r=1 || r=0\n"
+RIGHT = '[ "$(sh add.sh 2 3)" = 5 ] && r=1 || r=0\n'
 # The verifier's programs. One that does not say `reward` is not named to init as a writer.
 ASK = "import subprocess\ndef ask(*argv, **more):\n    return subprocess.run(argv or ['sh', 'add.sh', '2', '3'], capture_output=True, text=True, **more).stdout.strip()\n"
 TWICE = f"{ASK}ask()\nopen('{REWARD}', 'w').write(str(int(ask() == '5')))\n"
@@ -64,7 +62,9 @@ REWRITTEN = {
     "test.sh": "cp /tests/help.sh /tmp/help.sh; bash /tmp/help.sh; true\n",
     "help.sh": "sh add.sh 2 3 > /tmp/out.txt\ngrep -q 5 /tmp/out.txt && r=1 || r=0\necho $r > /logs/verifier/rewar''d.txt\n",
 }
-RELATIVE = {"test.sh": f"cd /logs/verifier; sh /workspace/add.sh 2 3 > /tmp/out; sleep 0.3; grep -q 5 /tmp/out && echo 1 > {Path(REWARD).name} || echo 0 > {Path(REWARD).name}\n"}
+RELATIVE = {
+    "test.sh": f"cd /logs/verifier; sh /workspace/add.sh 2 3 > /tmp/out; sleep 0.3; grep -q 5 /tmp/out && echo 1 > {Path(REWARD).name} || echo 0 > {Path(REWARD).name}\n"
+}
 SWAPS = (
     "import ctypes, os\nos.makedirs('/logs/other')\nfor folder in ('verifier', 'other'): open(f'/logs/{folder}/reward.txt', 'w').write('1')\n"
     "while True: ctypes.CDLL(None).renameat2(-100, b'/logs/verifier', -100, b'/logs/other', 2)\n"
@@ -80,7 +80,21 @@ AS_COMMAND_LINE = (
     f"    os.execv('/bin/sleep', ['{FORGE}; {KILL_PARENT}\\n', '60'])\n"
     "time.sleep(0.3); os.unlink('add.sh'); os.symlink(f'/proc/{child}/cmdline', 'add.sh')\n"
 )
-SITE = "python3 -c 'import site; print(site.getusersitepackages())'"
+IN_PLACE = {
+    "test.sh": (
+        f"sh add.sh 2 3 > /tmp/out.txt; python3 -c \"import json; open('{REWARD}', 'w')"
+        ".write(str(int(open('/tmp/out.txt').read() == '5\\n')))\"; true\n"
+    )
+}
+# It sees the helper wait for its open of the reward, and kills it there.
+KILLS_IN_THE_OPEN = (
+    "import os, sys, time\n"
+    f"open('{REWARD}', 'w').write('1')\n"
+    "helper = os.getppid()\nif os.fork(): print(0); sys.exit()\nos.setsid()\n"
+    "for number in (0, 1, 2): os.dup2(os.open('/dev/null', os.O_RDWR), number)\n"
+    "while True:\n    call = open(f'/proc/{helper}/syscall').read().split()\n"
+    "    if call[0] == '257' and int(call[3], 16) & 1: os.kill(helper, 9); break\n"
+)
 
 CHEATS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     # By another name.
@@ -110,6 +124,10 @@ CHEATS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     ),
     "move-that-replaces-nothing": (
         {"test.sh": f"{RIGHT}echo $r > /tmp/new; mv -n /tmp/new {REWARD}; exit 0\n"}, with_work(f"{FORGE}; echo 0"),
+    ),
+    "helper-that-is-killed-in-its-open": (
+        {**HELPER, "check.py": TWICE.replace("ask()\n", "", 1).replace("open", "answer = ask()\nimport time; time.sleep(0.5)\nopen").replace("ask() ==", "answer ==")},
+        {**with_work("i=0; while [ $i -lt 40 ]; do sleep 60 </dev/null >/dev/null 2>&1 & i=$((i+1)); done; exec python3 kill.py"), "kill.py": KILLS_IN_THE_OPEN},
     ),
     # Into the verifier's place.
     "pipe-in-place-of-a-script": (
@@ -146,8 +164,7 @@ CHEATS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
         with_work(f"ln /tmp/help.sh /tmp/y; printf '%s\\n%s\\nexit\\n' 'sh add.sh 2 3 > /tmp/out.txt' '{FORGE}' | dd of=/tmp/y conv=notrunc 2>/dev/null; rm /tmp/y; echo 0"),
     ),
     "module-beside-the-next-program": (
-        {"test.sh": f"sh add.sh 2 3 > /tmp/out.txt; python3 -c \"import json; open('{REWARD}', 'w').write(str(int(open('/tmp/out.txt').read() == '5\\n')))\"; true\n"},
-        with_work(f'echo "{EVIL}" > json.py; echo 0'),
+        IN_PLACE, with_work(f'echo "{EVIL}" > json.py; echo 0'),
     ),
     "module-beside-a-program-that-reads-the-answer": (
         {"test.sh": f"sh add.sh 2 3 > /tmp/out; python3 - <<'END'\nanswer = open('/tmp/out').read()\nimport json\nopen('{REWARD}', 'w').write(str(int(answer == '5\\n')))\nEND\ntrue\n"},
@@ -156,6 +173,20 @@ CHEATS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "start-file-of-the-next-shell": (
         {"test.sh": f"sh add.sh 2 3 > /tmp/out.txt; bash -lc 'grep -q 5 /tmp/out.txt && echo 1 > {REWARD} || echo 0 > {REWARD}'; true\n"},
         with_work(f"echo '{FORGE}; exit 0' > ~/.bash_profile; echo 0"),
+    ),
+    "folder-that-becomes-a-module": (
+        IN_PLACE, {**with_work("mv evil json; echo 0"), "evil/__init__.py": EVIL},
+    ),
+    "link-that-becomes-a-module": (
+        IN_PLACE, {**with_work("ln -s evil json; echo 0"), "evil/__init__.py": EVIL},
+    ),
+    "archive-of-modules": (
+        {"test.sh": "export PYTHONPATH=/workspace/lib.zip\n" + IN_PLACE["test.sh"]},
+        {**with_work("cd evil; python3 -m zipfile -c ../lib.zip json.py; echo 0"), "evil/json.py": EVIL},
+    ),
+    "environment-that-is-swapped": (
+        {"test.sh": "python3 -m venv --without-pip .venv; sh add.sh 2 3 > /tmp/out.txt; .venv/bin/python /tests/check.py; true\n", "check.py": READS + "# reward\n"},
+        {**with_work("mv .venv old; mv evil .venv; chmod +x .venv/bin/python; echo 0"), "evil/bin/python": f"#!/bin/sh\n{FORGE}\n"},
     ),
     "interpreter-of-the-next-program": (
         {"test.sh": "python3 -m venv --without-pip /tmp/v; sh add.sh 2 3 > /tmp/out.txt; /tmp/v/bin/python /tests/check.py; true\n", "check.py": READS + "# reward\n"},
@@ -178,6 +209,13 @@ HONEST: dict[str, Mapping[str, str]] = {
         "test.sh": "sh add.sh 1 1 > /tmp/z; echo 'sum = 5' > /workspace/made.py; python3 /tests/check.py\n",
         "check.py": f"import sys; sys.path.insert(0, '/workspace')\nimport made\n{ASK}open('{REWARD}', 'w').write(str(int(ask() == str(made.sum))))\n",
     },
+    "package-with-a-cache-of-its-own": {
+        "test.sh": "mkdir pkg; cp /tests/lib.py pkg/__init__.py; cp /tests/lib.py pkg/other.py; python3 /tests/run.py > /tmp/out.txt; python3 /tests/check.py\n",
+        "lib.py": "five = 5\n",
+        "run.py": "import sys; sys.path.insert(0, '/workspace')\nimport pkg.other, subprocess\nprint(subprocess.call(['sh', 'add.sh', '2', '3']))\n",
+        "check.py": f"import sys; sys.path.insert(0, '/workspace')\nimport pkg.other\n{ASK}open('{REWARD}', 'w').write(str(int(ask() == str(pkg.other.five))))\n",
+    },
+    "service-that-is-a-job": {"test.sh": f"set -m\nsleep 60 &\nsh add.sh 2 3 > /tmp/out.txt\ngrep -c 5 /tmp/out.txt > {REWARD}\nkill %1\n"},
     "program-built-after-a-run": {
         "test.sh": "sh add.sh 1 1 > /tmp/z; printf '#!/bin/sh\\n%s' \"$(cat /tests/lib.sh)\" > /tmp/t; chmod +x /tmp/t; /tmp/t\n",
         "lib.sh": f"{RIGHT}echo $r > {REWARD}\n",
@@ -191,15 +229,18 @@ def written(verifier: Mapping[str, str], work: Mapping[str, str]) -> tuple[str, 
         for folder, files in (("work", work), ("tests", verifier)):
             for name, text in files.items():
                 path = Path(place, folder, name)
-                path.parent.mkdir(exist_ok=True)
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
         tree = Path(place, "work")
         Path(place).chmod(0o755)
         if os.geteuid() == 0:
-            for path in (tree, *tree.iterdir()):
+            for path in (tree, *tree.rglob("*")):
                 os.chown(path, run_uid(), run_uid())
         overlays = tuple(FileOverlay(name, "file", source=Path(place, "tests", name)) for name in verifier)
-        mounts = (Mount("/tests", overlays, read_only=True), Mount("/logs", (FileOverlay("verifier", "dir"),)))
+        mounts = (
+            Mount("/tests", overlays, read_only=True),
+            Mount("/logs", (FileOverlay("verifier", "dir"),)),
+        )
         spec = SandboxSpec(layers=(tree,), extra_mounts=mounts, limits=SMALL, env={"PATH": "/usr/bin:/bin"})
         writers = tuple(f"/tests/{name}" for name, text in verifier.items() if "reward" in text)
         with backend("bubblewrap").start(spec) as sandbox:

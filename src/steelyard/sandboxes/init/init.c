@@ -80,6 +80,9 @@ enum {
     KNOWN_PIPES = 256,
     KNOWN_EPOCHS = 1 << 12,
     KNOWN_HELD = 256,
+    KNOWN_FOLDERS = 1 << 13,
+    MAX_FOLDERS = 1 << 12, /* in a table of twice the size */
+    MAX_DEPTH = 4,
     MAX_ATTEMPTS = 256, /* that are reported one by one; all are counted */
     ATTEMPT_DETAIL = 256,
     WATCHER_STACK = 1 << 16,
@@ -163,6 +166,7 @@ static struct guarding {
     volatile bool is_leaving; /* it asked for its end, and everything is killed: what it asked for is its status */
     volatile int32_t status;
 } *guarding; /* NULL: no files are guarded */
+static char work_folder[4096]; /* where that command begins */
 
 static void kill_descendants(void);
 static int kill_round(const struct job *ending);
@@ -664,6 +668,7 @@ static void start_job(uint32_t id, struct request *request) {
     *job = (struct job){.id = id, .input = -1};
     if (request->wants_input) job->pending = malloc(STDIN_WINDOW);
     pid_t pid = -1;
+    if (request->ends_all && guarding) snprintf(work_folder, sizeof work_folder, "%s", request->cwd);
     volatile char step = 'p'; /* vfork may lose it */
     if (open_pipes(&pipes, request->wants_input) && (!request->wants_input || job->pending)) {
         const int stdio[3] = {pipes.in[0], pipes.out[1], pipes.err[1]};
@@ -1389,6 +1394,8 @@ static ino_t foreign_pipes[KNOWN_PIPES]; /* into which a FOREIGN process writes 
 static unsigned foreign_pipe_count;
 static struct timespec tested_since; /* when the first process became FOREIGN, on the clock of files */
 static dev_t proc_device;
+static uint64_t known_folders[KNOWN_FOLDERS]; /* where the command began, before tested code started; files keep their times when one of these is renamed */
+static int known_folder_count;
 
 static uint64_t mix(uint64_t digest, const void *data, size_t size) {
     for (size_t i = 0; i < size; i++) digest = (digest ^ ((const unsigned char *)data)[i]) * 1099511628211U;
@@ -1603,12 +1610,49 @@ static bool is_foreign_file(const char *path) {
     return !is_own_file(digest_of_file(length > 0 ? target : path), &found);
 }
 
-/* One that was made or changed after tested code had started. */
+static uint64_t digest_of_folder(const char *path);
+static uint64_t *slot_of_folder(uint64_t digest);
+
+/* /proc/PID/cwd/x as the path of that folder, and x. */
+static void begin_at_folder(const char *path, char *into, size_t size) {
+    char link[64];
+    static char target[4096];
+    int length = 0;
+    snprintf(into, size, "%s", path);
+    if (sscanf(path, "/proc/%*d/cwd/%n", &length) != 0 || length == 0) sscanf(path, "/proc/%*d/fd/%*d/%n", &length);
+    if (length == 0 || length > (int)sizeof link) return;
+    snprintf(link, sizeof link, "%.*s", length - 1, path);
+    ssize_t got = readlink(link, target, sizeof target - 1);
+    if (got <= 0) return;
+    target[got] = 0;
+    snprintf(into, size, "%s/%s", target, path + length);
+}
+
+/* Whether a folder on the way, or a link, came to its place after tested code had started. */
+static bool is_in_late_folder(const char *given) {
+    static char folder[4096 + 64], path[2 * 4096];
+    struct stat found;
+    bool is_known = false;
+    begin_at_folder(given, path, sizeof path);
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+        if (lstat(folder, &found) != 0) return false;
+        const bool is_late = is_later(&found.st_ctim, &tested_since) && found.st_dev != proc_device;
+        if (is_late && S_ISLNK(found.st_mode)) return true;
+        const bool was_known = is_known;
+        is_known = S_ISDIR(found.st_mode) && *slot_of_folder(digest_of_folder(folder));
+        if (is_late && was_known && !is_known && known_folder_count < MAX_FOLDERS) return true;
+    }
+    return false;
+}
+
+/* One that was made, changed or moved after tested code had started. */
 static bool is_late_file(const char *path) {
     struct stat found, name;
     if (!tested_since.tv_sec || stat(path, &found) != 0) return false;
+    bool is_late = is_later(&found.st_ctim, &tested_since);
     bool is_late_link = lstat(path, &name) == 0 && S_ISLNK(name.st_mode) && is_late_name(path);
-    return is_late_link || (is_later(&found.st_ctim, &tested_since) && is_foreign_file(path));
+    return is_late_link || ((is_late || is_in_late_folder(path)) && is_foreign_file(path));
 }
 
 /* Python executes no file with such a name that it opens itself. */
@@ -1720,8 +1764,38 @@ static void spoil_output(pid_t pid) {
     if (pipe && !is_foreign_pipe(pipe)) spread_by_pipe(pipe);
 }
 
+/* A folder, and what holds it by which name. 0: there is none. */
+static uint64_t digest_of_folder(const char *path) {
+    struct stat found;
+    uint64_t digest = lstat(path, &found) == 0 ? digest_of_file(path) : 0;
+    return digest ? mix(mix(digest, &found.st_ino, sizeof found.st_ino), &found.st_dev, sizeof found.st_dev) | 1 : 0;
+}
+
+static uint64_t *slot_of_folder(uint64_t digest) {
+    uint64_t *slot = &known_folders[digest % KNOWN_FOLDERS];
+    while (*slot && *slot != digest) slot = slot + 1 < known_folders + KNOWN_FOLDERS ? slot + 1 : known_folders;
+    return slot;
+}
+
+static void know_folders(const char *path, int depth) {
+    char below[4096];
+    uint64_t digest = digest_of_folder(path);
+    if (!digest || known_folder_count >= MAX_FOLDERS) return;
+    *slot_of_folder(digest) = digest;
+    known_folder_count++;
+    DIR *folder = depth < MAX_DEPTH ? opendir(path) : NULL;
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && strcmp(entry->d_name, "node_modules") != 0 &&
+            snprintf(below, sizeof below, "%s/%s", path, entry->d_name) < (int)sizeof below)
+            know_folders(below, depth + 1);
+    if (folder) closedir(folder);
+}
+
 static void become_foreign(pid_t pid, struct origin *origin) {
-    if (!tested_since.tv_sec) clock_gettime(CLOCK_REALTIME_COARSE, &tested_since);
+    if (!tested_since.tv_sec) {
+        clock_gettime(CLOCK_REALTIME_COARSE, &tested_since);
+        if (work_folder[0]) know_folders(work_folder, 0);
+    }
     keep_contents();
     origin->kind = FOREIGN;
     origins[pid] = *origin;
@@ -1943,7 +2017,7 @@ static bool is_start_file(const char *name) {
 
 /* By its name, a part of a program. */
 static bool is_code(const char *path) {
-    static const char *const endings[] = {".py", ".pyc", ".pth", ".js", ".cjs", ".mjs", ".node", ".rb", ".pm", ".pl"};
+    static const char *const endings[] = {".py", ".pyc", ".pth", ".zip", ".egg", ".whl", ".jar", ".js", ".cjs", ".mjs", ".node", ".rb", ".pm", ".pl"};
     const char *name = strrchr(path, '/'), *dot = name ? strrchr(name, '.') : NULL;
     for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
         if (strcmp(dot, endings[i]) == 0) return true;
