@@ -281,12 +281,14 @@ def test_a_misspelt_option_is_answered_with_the_one_that_was_meant(steelyard: St
     ("words", "why"),
     [
         ("run contract", "required: --agent"),
-        ("run contract --agent noop --repeats many", "--repeats: invalid int value: 'many'"),
+        ("run contract --agent noop --repeats many", "--repeats 'many': not a whole number"),
+        ("cache prune --older-than x", "--older-than 'x': not a number"),
         ("grade contract", "one of the arguments --patch --tree --predictions is required"),
         ("compare noop", "required: B"),
         ("study", "required: run|resume|"),
         ("store", "required: rebuild|sync"),
-        ("schema nothing", "invalid choice: 'nothing'"),
+        ("schema nothing", "what 'nothing' does not exist; there are contract, result"),
+        ("agents instal claude_code", "action 'instal' does not exist; did you mean install?"),
     ],
 )
 def test_a_mistake_in_the_options_is_one_line_that_names_help(
