@@ -24,6 +24,7 @@ from steelyard.deferred.modules import defer_modules, has_run
 
 OPERATOR = 2
 INFRASTRUCTURE = 3
+_WORDS_FOR_OPTIONS = {"help": "--help", "version": "--version"}  # as other tools have them
 _MAKE_RUNS = ("run", "demo", "grade", "study", "serve")
 
 
@@ -166,6 +167,8 @@ def _without_verb(arguments: list[str]) -> int:
         parser.print_help()
         return 2
     verb = next((word for word in arguments if not word.startswith("-")), "")
+    if verb in _WORDS_FOR_OPTIONS and arguments[0] == verb:
+        return _run([*(arguments[1:2] if verb == "help" else ()), _WORDS_FOR_OPTIONS[verb]])
     if verb and verb not in VERBS and "-h" not in arguments and "--help" not in arguments:
         hint = verb_like(verb)
         say(

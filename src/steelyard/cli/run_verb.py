@@ -107,6 +107,7 @@ def _in_plain_words(message: str) -> str:
 
     for kind, name in (("int", "whole number"), ("float", "number")):
         message = re.sub(rf"argument (\S+): invalid {kind} value: ('.*')$", rf"\1 \2: not a {name}", message)
+    message = re.sub(r"argument (\S+): invalid \S+ value: ('.*')$", r"\1 \2: not a valid value", message)
     if found := re.fullmatch(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)", message):
         where, word, listed = found.groups()
         choices = [one.strip("'") for one in listed.split(", ")]
