@@ -18,6 +18,7 @@ from steelyard.contract.model import ScriptReference
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
+from steelyard.filesystem.tree import shown
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 
 REFERENCE = "reference"
@@ -110,7 +111,9 @@ def _meant(name: str, names: Sequence[str]) -> str:
 
 def _check_name(own: str, kind: str) -> None:
     if kind in ALONE:
-        raise OperatorFault(f"--agent {own}={kind}: {kind} cannot be given another name; use --agent {kind}")
+        raise OperatorFault(
+            f"--agent {shown(own)}={kind}: {kind} cannot be given another name; use --agent {kind}"
+        )
     if own in BUILT_IN or own in CLIENTS:
         raise OperatorFault(f"--agent {own}={kind}...: {own} is an agent of its own; choose another name")
     if not _NAME.fullmatch(own):

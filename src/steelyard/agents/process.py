@@ -60,7 +60,10 @@ class Script(ProcessAgent):
 
     def __post_init__(self) -> None:
         if not self.path.is_file():
-            raise OperatorFault(f"agent script {self.path} is not a file")
+            home = "; the shell leaves ~ as it is behind a colon: write $HOME" * str(self.path).startswith(
+                "~"
+            )
+            raise OperatorFault(f"agent script {self.path} is not a file{home}")
         if line_ends.ends_in_crlf(self._first_line):
             raise OperatorFault(f"agent script {self.path} {line_ends.CRLF}")
 

@@ -32,7 +32,6 @@ from steelyard.report.stored.open_store import is_altered, open_store
 from steelyard.store import database, query
 from steelyard.store.entry import entry_of_line
 from steelyard.study.engine import Engine, prepare_and_keep
-from steelyard.study.record import grading_of
 
 if TYPE_CHECKING:
     from steelyard.environment.prepare import Environment
@@ -137,7 +136,7 @@ class Grader:
         if result.fault is not None:
             return fault_line(trial, _name(key.patch), result.fault, result.retries)
         record = result.record
-        line = result_line(record.evidence, grading_of(record))
+        line = result_line(record.evidence, record.grading)
         run = record.evidence.folder
         with suppress(*database.UNREACHABLE):  # the folder is the truth; the index reads it when it is back
             self._store.put(entry_of_line(run.run_id, line, started_at(run)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from steelyard.evidence.trace.termination import CLASS_OF
@@ -64,6 +64,7 @@ class TrialRecord:
     reason: str = ""
     # Weight and score, where it is known
     quality_dimensions: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
+    is_removed: bool = False  # its contract was taken out of the study
     # Digest of what was graded: the change, or the answer where there is no workspace
     work: str | None = None
 
@@ -88,7 +89,8 @@ class TrialRecord:
 class Trials:
     records: tuple[TrialRecord, ...]
     honeypots: tuple[TrialRecord, ...]  # trials that cannot be passed honestly, and are in no rate
-    runs: tuple[TrialRecord, ...]  # all of them: retries and honeypots too
+    removed: tuple[TrialRecord, ...]  # trials of contracts that were taken out of the study; in no rate
+    runs: tuple[TrialRecord, ...]  # all of them: retries, honeypots and removed contracts too
     attempted: Mapping[str, int]  # agent -> runs, retries included
     repeated: int  # trials that were run again although they had a result; each counts as one more repeat
 
@@ -111,14 +113,19 @@ def trials_of(results: ResultSet) -> Trials:
         trial = line.get("trial")
         key = trial if isinstance(trial, str) else f"line {place}"
         trials.setdefault(key, []).append(
-            _Run(place, _attempt(line.get("attempt")), record_of(line, context))
+            _Run(
+                place,
+                _attempt(line.get("attempt")),
+                replace(record_of(line, context), is_removed=bool(results.removal(line))),
+            )
         )
     counting = {key: runs_that_count(runs) for key, runs in trials.items()}
     runs = [one.record for one in sorted(run for each in trials.values() for run in each)]
     records = [one.record for one in sorted(run for each in counting.values() for run in each)]
     return Trials(
-        records=tuple(one for one in records if one.stratum != HONEYPOT),
-        honeypots=tuple(one for one in records if one.stratum == HONEYPOT),
+        records=tuple(one for one in records if one.stratum != HONEYPOT and not one.is_removed),
+        honeypots=tuple(one for one in records if one.stratum == HONEYPOT and not one.is_removed),
+        removed=tuple(one for one in records if one.is_removed),
         runs=tuple(runs),
         attempted=Counter(one.agent for one in runs),
         repeated=sum(len(each) - 1 for each in counting.values()),
