@@ -121,14 +121,14 @@ def test_a_table_that_another_test_reads_too_stays() -> None:
         ("test_is_true", "True", "False"),
     ],
 )
-def test_a_name_that_has_the_old_value_tells_it(name: str, old: str, new: str) -> None:
+def test_a_name_that_has_the_old_value_reveals_it(name: str, old: str, new: str) -> None:
     assert words_have_value(name, old, new)
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new"), [("test_total", "3", "4"), ("test_13", "3", "4"), ("test_a", '"a"', '"b"')]
 )
-def test_a_name_without_the_old_value_tells_nothing(name: str, old: str, new: str) -> None:
+def test_a_name_without_the_old_value_reveals_nothing(name: str, old: str, new: str) -> None:
     assert not words_have_value(name, old, new)
 
 
