@@ -219,7 +219,8 @@ def _run_trials(
 
 
 def _recover(args: argparse.Namespace, opened: Opened) -> None:
-    if args.engine == "ray" and args.blobs is not None:
+    """Also before the study goes on with the engine of one machine: a sealed run of a worker is a result."""
+    if args.blobs is not None:
         worker_runs.recover_runs(args.blobs, args.runs, opened.plan.identity)
 
 

@@ -159,10 +159,9 @@ class Study:
     def _charge_reviews(self, *, at_once: bool = False) -> None:
         """What people have recorded since: the rest of the envelopes is smaller by that."""
         for one in self._reviews.changed(at_once=at_once):
-            trial = self.progress.trials.get(one.trial)
-            if trial is not None:
-                self.gate.charge_people(trial.trial.contract.digest, one.run, one.usd)
-                self.progress.charge_people(one.trial, one.run, one.usd)
+            contract = self.progress.charge_people(one.trial, one.run, one.usd)
+            if contract is not None:
+                self.gate.charge_people(contract, one.run, one.usd)
 
     def _stages(self) -> Outcome:
         for stage in self.stages:
