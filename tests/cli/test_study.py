@@ -19,7 +19,7 @@ from authoring import FIX, Author, Steelyard
 from gateway_rig import AGENT, FIXING
 from steelyard.cli.run_verb import parser_of
 from steelyard.evidence.folder.folder import find_runs
-from steelyard.gateway.scripted import ScriptedModel, environment, serving
+from steelyard.gateway.scripted import PASS, ScriptedModel, environment, serving
 
 TRUE = "mine=command:true"
 
@@ -51,6 +51,24 @@ def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: 
     assert steelyard("study", "list", "--runs", runs, "--json").line["runs"] == 6
     found = steelyard("runs", "--study", "study", "--agent", "noop", "--runs", runs, "--json")
     assert len(found.lines) == 2
+
+
+def test_a_study_keeps_the_judge_that_it_began_with(
+    steelyard: Steelyard, planned: Path, tmp_path: Path
+) -> None:
+    """Else agents whose trials come later are judged by another model."""
+    run = ("study", "run", planned, "--runs", tmp_path / "runs", "--json")
+    assert steelyard(*run, "--stage", "shakedown", "--no-judge").code == 3
+    with serving(ScriptedModel([PASS])) as url:
+        env = environment(url)
+        refused = steelyard(*run, env=env)
+        assert (refused.code, "the study began with no model" in refused.err) == (2, True), refused.err
+        assert steelyard(*run, "--no-judge", "--stage", "shakedown", env=env).code == 3
+        assert steelyard(*run, "--accept-changes", env=env).code == 0
+    deviations = steelyard("study", "status", planned, "--runs", tmp_path / "runs", "--json").line[
+        "deviations"
+    ]
+    assert ["judged by" in one["change"] for one in deviations] == [True]
 
 
 def test_a_plan_registers_its_rule_for_looks(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:

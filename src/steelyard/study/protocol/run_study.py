@@ -107,6 +107,7 @@ class Study:
     forced: frozenset[str] = frozenset()  # stages that begin although a criterion is not met: a deviation
     on_notice: Callable[[Notice, Progress, EnvelopeGate], None] = lambda *_: None
     judging: Judging | None = None  # with which the engine grades: what judging may cost is reserved
+    judges: Sequence[str] | None = None  # the models of `judging`; None: workers elsewhere know
     blobs: str | None = None  # a URL that each sealed run is copied to
     recover: Callable[[], None] = lambda: None  # brings runs that an earlier controller has not received
     progress: Progress = field(init=False)
@@ -128,6 +129,7 @@ class Study:
                 "start",
                 trials=len(self.trials),
                 judged=self.judging is not None,
+                judges=self.judges,
                 waiting=sum(len(self.progress.waiting(one)) for one in STAGES),
             )
             try:
