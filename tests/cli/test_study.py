@@ -71,6 +71,31 @@ def test_a_study_keeps_the_judge_that_it_began_with(
     assert ["judged by" in one["change"] for one in deviations] == [True]
 
 
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--budget", -1), "--budget: Input should be greater than or equal to 0"),
+        (("--budget", "nan"), "--budget: Input should be a finite number"),
+        (("--minimum-power", 2), "--minimum-power: Input should be less than or equal to 1"),
+        (("--dominance", 0), "--dominance: Input should be greater than 0"),
+        (("--review-budget", 5), "give --budget too"),
+        (("--projection", "HERE/study.csv"), "the order of the trials goes there"),
+        (("--projection", "HERE/nowhere/cost.csv"), "there is no folder"),
+        (("--projection", "HERE/cost.csv"), "cost.svg exists"),
+    ],
+)
+def test_an_impossible_plan_is_refused_in_one_line(
+    steelyard: Steelyard, author: Author, tmp_path: Path, words: tuple[str, str], why: str
+) -> None:
+    (tmp_path / "cost.svg").write_text("drawn by somebody")
+    option, value = words[0], str(words[1]).replace("HERE", str(tmp_path))
+    result = steelyard(
+        "plan", author.write(), "--agent", TRUE, "--out", tmp_path / "study.yaml", option, value
+    )
+    assert (result.code, why in result.err, len(result.err.splitlines())) == (2, True, 1), result.err
+    assert not (tmp_path / "study.yaml").exists()
+
+
 def test_a_plan_registers_its_rule_for_looks(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     contract, study = author.write(), tmp_path / "study.yaml"
     asked = ("plan", contract, "--agent", TRUE, "--repeats", 4, "--out", study, "--force")
