@@ -18,8 +18,13 @@ from small_study import MakeContract, SmallStudy, folders
 from authoring import Author, Steelyard
 from postgres_server import PostgresServer, postgres_server
 from steelyard.contract.contract import Contract
-from steelyard.report.stored.open_store import open_store
+from steelyard.errors import OperatorFault
+from steelyard.report.stored.open_store import entries_of, open_store
+from steelyard.store.database import open_database
+from steelyard.store.entry import Entry
 from steelyard.store.query import Query
+from steelyard.store.study_lock import StudyLock
+from steelyard.study.observer import TrialResult
 
 EACH = 3  # one agent, noop and reference
 
@@ -33,7 +38,14 @@ def postgres() -> Iterator[PostgresServer]:
 def test_postgresql_restarted_in_the_middle_of_a_study_loses_nothing(
     fake_study: FakeStudy, contract: MakeContract, postgres: PostgresServer
 ) -> None:
+    """The lock that keeps other machines from the study is lost with the server, and taken again."""
     restarted = threading.Event()
+    is_free: list[bool] = []  # for another machine, at each result after the restart
+
+    def watch(result: TrialResult) -> tuple[Entry, ...]:
+        if restarted.is_set():
+            is_free.append(bool(is_free) and can_lock(postgres.url, small.plan.identity))
+        return entries_of(result)
 
     def restart(_: Contract) -> None:
         if not restarted.is_set() and len(folders(fake_study.out)) >= EACH:
@@ -43,11 +55,28 @@ def test_postgresql_restarted_in_the_middle_of_a_study_loses_nothing(
 
     fake_study.on_prepare = restart
     small = SmallStudy.of(fake_study, [contract("one"), contract("two"), contract("three")])
+    small.read = watch
     fake_study.out.mkdir()
     with open_store(fake_study.out, postgres.url) as store:
         assert small.study(store).run().how == "complete"
         assert (restarted.is_set(), store.count(Query(study=small.plan.identity))) == (True, 3 * EACH)
     assert len(folders(fake_study.out)) == 3 * EACH
+    assert (len(is_free) > 1, any(is_free)) == (True, False)
+
+
+def can_lock(url: str, study: str) -> bool:
+    """Whether no controller holds the study at this moment."""
+    engine = open_database(Path(), url)
+    lock = StudyLock(engine, study)
+    try:
+        lock.take()
+    except OperatorFault:
+        return False
+    else:
+        return True
+    finally:
+        lock.release()
+        engine.dispose()
 
 
 def test_a_second_machine_with_the_same_store_is_refused(
