@@ -5,7 +5,7 @@
     open, execve      of a file that the tested code may have written: the process belongs to the tested code from then on
     clone             with CLONE_PARENT is refused: its child would descend from the command while the caller does not wait for it
 
-Code that the command runs in its own process is not told apart from it.
+Code that the command runs in its own process cannot be distinguished from it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def guarding_payload(paths: Sequence[str], writers: Sequence[str] = ()) -> bytes
 
 
 def unpack_writers(paths: Sequence[str], payload: bytes) -> tuple[GuardedFile, ...]:
-    """Of the frame w."""
-    rows = _WRITER.iter_unpack(payload)
+    """Of the frame w. Where init says nothing, nobody was seen."""
+    rows = _WRITER.iter_unpack(payload if len(payload) == _WRITER.size * len(paths) else bytes(_WRITER.size) * len(paths))
     return tuple(
         GuardedFile(path, _WRITERS[state], chain, argv.split(b"\0")[0].decode(errors="replace"))
         for path, (state, chain, argv) in zip(paths, rows, strict=False)

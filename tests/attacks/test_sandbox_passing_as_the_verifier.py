@@ -1,0 +1,282 @@
+"""Tested code wants its reward to count as the verifier's: it runs where init expects a program of the verifier, or writes by a name that init does not know.
+
+    into the verifier's place   a pipe, a link into /proc or a terminal instead of a script; a module, a copy, a start file that the verifier loads next
+    by another name             a hard link, /proc/PID/fd, a swapped folder; before an open that adds to the file or fails because it is there
+
+What a process of the verifier loads is judged by what it is and when it last changed, not by its name alone. A file that the verifier holds open
+is watched itself. So each of these is told apart from the same verifier on honest work.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from steelyard.bench.verifier import run_verifier
+from steelyard.filesystem.owner import run_uid
+from steelyard.sandboxes.base import Command, FileOverlay, GuardedFile, Limits, Mount, SandboxSpec
+from steelyard.sandboxes.catalogue import backend
+from steelyard.sandboxes.init.watch_calls import why_not_watched
+
+pytestmark = pytest.mark.skipif(
+    bool(why_not_watched()), reason="this machine gives no listener for system calls"
+)
+REWARD = "/logs/verifier/reward.txt"
+SMALL = Limits(cpu=1, memory_mb=512, guaranteed_mb=64, disk_mb=24, tmp_mb=24, processes=100)
+FORGE = f"echo 1 > {REWARD}"
+KILL_PARENT = "kill -9 $PPID"
+KILL_HELPER = "for p in /proc/[0-9]*; do grep -q check.py $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done"
+GOOD, BAD = {"add.sh": "echo $(($1 + $2))\n"}, {"add.sh": "echo 0\n"}
+RIGHT = '[ "$(sh add.sh 2 3)" = 5 ] && r=1 || r=0\n'
+# The verifier's programs. One that does not say `reward` is not named to init as a writer.
+ASK = "import subprocess\ndef ask(*argv, **more):\n    return subprocess.run(argv or ['sh', 'add.sh', '2', '3'], capture_output=True, text=True, **more).stdout.strip()\n"
+TWICE = f"{ASK}ask()\nopen('{REWARD}', 'w').write(str(int(ask() == '5')))\n"
+PRINTS = f"{ASK}print(int(ask() == '5'))  # the reward\n"
+BY_SHELL = f"{ASK}open('{REWARD}', 'w').write(str(int(ask('bash', '-c', COMMAND) == '5')))\n"
+READS = "open('/logs/verifier/rew' + 'ard.txt', 'w').write(str(int(open('/tmp/out.txt').read() == '5\\n')))\n"
+EVIL = f"import os; open('{REWARD}', 'w').write('1'); os._exit(0)"
+
+
+def by_shell(command: str) -> dict[str, str]:
+    return {
+        "test.sh": "python3 /tests/check.py; true\n",
+        "check.py": BY_SHELL.replace("COMMAND", repr(command)),
+    }
+
+
+def with_work(text: str) -> dict[str, str]:
+    return {"add.sh": text + "\n"}
+
+
+HELD = {"test.sh": f"python3 /tests/check.py > {REWARD}; true\n", "check.py": PRINTS}
+HELPER = {"test.sh": "python3 /tests/check.py; true\n", "check.py": TWICE}
+COPIED = {
+    "test.sh": "cp /tests/check.py /tmp/helper.py; sh add.sh 2 3 > /tmp/out.txt; python3 /tmp/helper.py; true\n",
+    "check.py": READS,
+}
+REWRITTEN = {
+    "test.sh": "cp /tests/help.sh /tmp/help.sh; bash /tmp/help.sh; true\n",
+    "help.sh": "sh add.sh 2 3 > /tmp/out.txt\ngrep -q 5 /tmp/out.txt && r=1 || r=0\necho $r > /logs/verifier/rewar''d.txt\n",
+}
+RELATIVE = {
+    "test.sh": f"cd /logs/verifier; sh /workspace/add.sh 2 3 > /tmp/out; sleep 0.3; grep -q 5 /tmp/out && echo 1 > {Path(REWARD).name} || echo 0 > {Path(REWARD).name}\n"
+}
+SWAPS = (
+    "import ctypes, os\nos.makedirs('/logs/other')\nfor folder in ('verifier', 'other'): open(f'/logs/{folder}/reward.txt', 'w').write('1')\n"
+    "while True: ctypes.CDLL(None).renameat2(-100, b'/logs/verifier', -100, b'/logs/other', 2)\n"
+)
+AS_TERMINAL = (
+    "import os, time\nmaster, slave = os.openpty()\nos.unlink('add.sh'); os.symlink(os.ttyname(slave), 'add.sh')\n"
+    "if os.fork() == 0:\n    os.setsid()\n    for number in (0, 1, 2): os.dup2(os.open('/dev/null', os.O_RDWR), number)\n"
+    f"    os.write(master, b'{FORGE}; {KILL_PARENT}\\n'); time.sleep(60)\n"
+)
+AS_COMMAND_LINE = (
+    "import os, time\nif (child := os.fork()) == 0:\n    os.setsid()\n"
+    "    for number in (0, 1, 2): os.dup2(os.open('/dev/null', os.O_RDWR), number)\n"
+    f"    os.execv('/bin/sleep', ['{FORGE}; {KILL_PARENT}\\n', '60'])\n"
+    "time.sleep(0.3); os.unlink('add.sh'); os.symlink(f'/proc/{child}/cmdline', 'add.sh')\n"
+)
+IN_PLACE = {
+    "test.sh": (
+        f"sh add.sh 2 3 > /tmp/out.txt; python3 -c \"import json; open('{REWARD}', 'w')"
+        ".write(str(int(open('/tmp/out.txt').read() == '5\\n')))\"; true\n"
+    )
+}
+# It sees the helper wait for its open of the reward, and kills it there.
+KILLS_IN_THE_OPEN = (
+    "import os, sys, time\n"
+    f"open('{REWARD}', 'w').write('1')\n"
+    "helper = os.getppid()\nif os.fork(): print(0); sys.exit()\nos.setsid()\n"
+    "for number in (0, 1, 2): os.dup2(os.open('/dev/null', os.O_RDWR), number)\n"
+    "while True:\n    call = open(f'/proc/{helper}/syscall').read().split()\n"
+    "    if call[0] == '257' and int(call[3], 16) & 1: os.kill(helper, 9); break\n"
+)
+
+CHEATS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
+    # By another name.
+    "hard-link-of-a-file-that-is-open": (
+        HELD, with_work(f"ln {REWARD} /logs/verifier/x; echo 1 > /logs/verifier/x; rm /logs/verifier/x; {KILL_PARENT}"),
+    ),
+    "descriptor-of-the-verifier": (HELD, with_work(f"echo 1 > /proc/$PPID/fd/1; {KILL_PARENT}")),
+    "folder-swapped-under-a-file-that-is-open": (
+        HELD, with_work(f"mv /logs/verifier /logs/o; mkdir /logs/verifier; echo 1 > /logs/verifier/y; cd /logs/verifier; ln y reward.txt; {KILL_PARENT}"),
+    ),
+    "descriptor-of-a-file-that-is-moved": (
+        {"test.sh": f"python3 /tests/check.py > /tmp/new; mv /tmp/new {REWARD}; true\n", "check.py": PRINTS},
+        with_work(f"echo 1 > /proc/$PPID/fd/1; {KILL_PARENT}"),
+    ),
+    "hard-link-of-a-file-that-is-moved-later": (
+        {"test.sh": f"{RIGHT}echo $r > /tmp/new; sleep 0.5; mv /tmp/new {REWARD}; exit 0\n"},
+        with_work("(while ! ln /tmp/new /tmp/x; do :; done; echo 1 > /tmp/x; rm /tmp/x) >/dev/null 2>&1 & echo 0"),
+    ),
+    "folders-that-change-places-all-the-time": (
+        RELATIVE, {**with_work("python3 /workspace/swap.py >/dev/null 2>&1 & echo 0"), "swap.py": SWAPS},
+    ),
+    "beginning-of-a-number": (
+        {"test.sh": f"{RIGHT}echo $r >> {REWARD}\n"}, with_work(f"printf 1. > {REWARD}; echo 0"),
+    ),
+    "file-that-must-be-new": (
+        {**HELPER, "check.py": TWICE.replace("'w'", "'x'")}, with_work(f"{FORGE}; echo 0"),
+    ),
+    "move-that-replaces-nothing": (
+        {"test.sh": f"{RIGHT}echo $r > /tmp/new; mv -n /tmp/new {REWARD}; exit 0\n"}, with_work(f"{FORGE}; echo 0"),
+    ),
+    "helper-that-is-killed-in-its-open": (
+        {**HELPER, "check.py": TWICE.replace("ask()\n", "", 1).replace("open", "answer = ask()\nimport time; time.sleep(0.5)\nopen").replace("ask() ==", "answer ==")},
+        {**with_work("i=0; while [ $i -lt 40 ]; do sleep 60 </dev/null >/dev/null 2>&1 & i=$((i+1)); done; exec python3 kill.py"), "kill.py": KILLS_IN_THE_OPEN},
+    ),
+    # Into the verifier's place.
+    "pipe-in-place-of-a-script": (
+        HELPER, with_work(f"rm add.sh; mkfifo add.sh; (echo '{FORGE}; {KILL_PARENT}' > add.sh) >/dev/null 2>&1 & echo 0"),
+    ),
+    "terminal-in-place-of-a-script": (HELPER, {**with_work("python3 place.py; echo 0"), "place.py": AS_TERMINAL}),
+    "command-line-in-place-of-a-script": (
+        HELPER, {**with_work("python3 place.py; echo 0"), "place.py": AS_COMMAND_LINE},
+    ),
+    "file-with-the-name-of-an-argument": (
+        by_shell("cat add.sh | sh -s 2 3"), {**with_work(f"{FORGE}; {KILL_HELPER}"), "2": ""},
+    ),
+    "input-by-its-name": (by_shell("cat add.sh | bash /dev/stdin 2 3"), with_work(f"{FORGE}; {KILL_HELPER}")),
+    "input-by-process-substitution": (
+        by_shell("bash <(sleep 0.3; cat add.sh) 2 3"), with_work(f"{FORGE}; {KILL_HELPER}"),
+    ),
+    "input-through-another-program": (
+        by_shell("cat add.sh | tee /tmp/log | sh -s 2 3"), with_work(f"{FORGE}; {KILL_HELPER}"),
+    ),
+    "file-through-another-program": (
+        by_shell("cat add.sh | tee /tmp/x.sh > /dev/null; sh /tmp/x.sh 2 3"), with_work(f"{FORGE}; {KILL_HELPER}"),
+    ),
+    "file-by-a-redirection-through-another-program": (
+        by_shell("cat add.sh | sed s/a/a/ > /tmp/x.sh; sh /tmp/x.sh 2 3"), with_work(f"{FORGE}; {KILL_HELPER}"),
+    ),
+    "copy-changed-by-another-name": (
+        COPIED, with_work(f'ln /tmp/helper.py /tmp/y; echo "{EVIL}" > /tmp/y; rm /tmp/y; echo 0'),
+    ),
+    "copy-replaced-by-a-link": (
+        COPIED, with_work(f'echo "{EVIL}" > /tmp/y; rm /tmp/helper.py; ln /tmp/y /tmp/helper.py; echo 0'),
+    ),
+    "script-that-is-rewritten-while-it-runs": (
+        REWRITTEN,
+        with_work(f"ln /tmp/help.sh /tmp/y; printf '%s\\n%s\\nexit\\n' 'sh add.sh 2 3 > /tmp/out.txt' '{FORGE}' | dd of=/tmp/y conv=notrunc 2>/dev/null; rm /tmp/y; echo 0"),
+    ),
+    "module-beside-the-next-program": (
+        IN_PLACE, with_work(f'echo "{EVIL}" > json.py; echo 0'),
+    ),
+    "module-beside-a-program-that-reads-the-answer": (
+        {"test.sh": f"sh add.sh 2 3 > /tmp/out; python3 - <<'END'\nanswer = open('/tmp/out').read()\nimport json\nopen('{REWARD}', 'w').write(str(int(answer == '5\\n')))\nEND\ntrue\n"},
+        with_work(f'echo "{EVIL}" > json.py; echo 0'),
+    ),
+    "start-file-of-the-next-shell": (
+        {"test.sh": f"sh add.sh 2 3 > /tmp/out.txt; bash -lc 'grep -q 5 /tmp/out.txt && echo 1 > {REWARD} || echo 0 > {REWARD}'; true\n"},
+        with_work(f"echo '{FORGE}; exit 0' > ~/.bash_profile; echo 0"),
+    ),
+    "folder-that-becomes-a-module": (
+        IN_PLACE, {**with_work("mv evil json; echo 0"), "evil/__init__.py": EVIL},
+    ),
+    "link-that-becomes-a-module": (
+        IN_PLACE, {**with_work("ln -s evil json; echo 0"), "evil/__init__.py": EVIL},
+    ),
+    "archive-of-modules": (
+        {"test.sh": "export PYTHONPATH=/workspace/lib.zip\n" + IN_PLACE["test.sh"]},
+        {**with_work("cd evil; python3 -m zipfile -c ../lib.zip json.py; echo 0"), "evil/json.py": EVIL},
+    ),
+    "environment-that-is-swapped": (
+        {"test.sh": "python3 -m venv --without-pip .venv; sh add.sh 2 3 > /tmp/out.txt; .venv/bin/python /tests/check.py; true\n", "check.py": READS + "# reward\n"},
+        {**with_work("mv .venv old; mv evil .venv; chmod +x .venv/bin/python; echo 0"), "evil/bin/python": f"#!/bin/sh\n{FORGE}\n"},
+    ),
+    "interpreter-of-the-next-program": (
+        {"test.sh": "python3 -m venv --without-pip /tmp/v; sh add.sh 2 3 > /tmp/out.txt; /tmp/v/bin/python /tests/check.py; true\n", "check.py": READS + "# reward\n"},
+        with_work(f"cd /tmp/v/bin; rm python; printf '#!/bin/sh\\n{FORGE}\\n' > python; chmod +x python; echo 0"),
+    ),
+}  # fmt: skip
+
+HONEST: dict[str, Mapping[str, str]] = {
+    "output": HELD,
+    "moved-output": {"test.sh": f"python3 /tests/check.py > /tmp/new; cat /tmp/new; mv /tmp/new {REWARD}\n", "check.py": PRINTS},
+    "helper": HELPER,
+    "copied-helper": COPIED,
+    "copied-script": REWRITTEN,
+    "shell-from-a-document": {"test.sh": f"cat <<'END' | bash\n{RIGHT}echo $r > {REWARD}\nEND\n"},
+    "group": {"test.sh": f"{{ {RIGHT}echo $r; }} > {REWARD}\n"},
+    "added-to": {"test.sh": f"printf 0 > {REWARD}; {RIGHT}[ $r = 0 ] || printf .9 >> {REWARD}\n"},
+    "input-through-another-program": {"test.sh": f"sh add.sh 2 3 | tee /tmp/log | grep -c 5 | tee {REWARD}\n"},
+    "named-pipe": {"test.sh": f"mkfifo /tmp/p; sed s/^/x/ < /tmp/p > /tmp/log & sh add.sh 2 3 > /tmp/p; wait; grep -c x5 /tmp/log > {REWARD}\n"},
+    "module-written-by-the-verifier": {
+        "test.sh": "sh add.sh 1 1 > /tmp/z; echo 'sum = 5' > /workspace/made.py; python3 /tests/check.py\n",
+        "check.py": f"import sys; sys.path.insert(0, '/workspace')\nimport made\n{ASK}open('{REWARD}', 'w').write(str(int(ask() == str(made.sum))))\n",
+    },
+    "package-with-a-cache-of-its-own": {
+        "test.sh": "mkdir pkg; cp /tests/lib.py pkg/__init__.py; cp /tests/lib.py pkg/other.py; python3 /tests/run.py > /tmp/out.txt; python3 /tests/check.py\n",
+        "lib.py": "five = 5\n",
+        "run.py": "import sys; sys.path.insert(0, '/workspace')\nimport pkg.other, subprocess\nprint(subprocess.call(['sh', 'add.sh', '2', '3']))\n",
+        "check.py": f"import sys; sys.path.insert(0, '/workspace')\nimport pkg.other\n{ASK}open('{REWARD}', 'w').write(str(int(ask() == str(pkg.other.five))))\n",
+    },
+    "service-that-is-a-job": {"test.sh": f"set -m\nsleep 60 &\nsh add.sh 2 3 > /tmp/out.txt\ngrep -c 5 /tmp/out.txt > {REWARD}\nkill %1\n"},
+    "program-built-after-a-run": {
+        "test.sh": "sh add.sh 1 1 > /tmp/z; printf '#!/bin/sh\\n%s' \"$(cat /tests/lib.sh)\" > /tmp/t; chmod +x /tmp/t; /tmp/t\n",
+        "lib.sh": f"{RIGHT}echo $r > {REWARD}\n",
+    },
+}  # fmt: skip
+
+
+def written(verifier: Mapping[str, str], work: Mapping[str, str]) -> tuple[str, GuardedFile]:
+    """What the reward file holds, and who wrote it."""
+    with tempfile.TemporaryDirectory() as place:
+        for folder, files in (("work", work), ("tests", verifier)):
+            for name, text in files.items():
+                path = Path(place, folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+        tree = Path(place, "work")
+        Path(place).chmod(0o755)
+        if os.geteuid() == 0:
+            for path in (tree, *tree.rglob("*")):
+                os.chown(path, run_uid(), run_uid())
+        overlays = tuple(FileOverlay(name, "file", source=Path(place, "tests", name)) for name in verifier)
+        mounts = (
+            Mount("/tests", overlays, read_only=True),
+            Mount("/logs", (FileOverlay("verifier", "dir"),)),
+        )
+        spec = SandboxSpec(layers=(tree,), extra_mounts=mounts, limits=SMALL, env={"PATH": "/usr/bin:/bin"})
+        writers = tuple(f"/tests/{name}" for name, text in verifier.items() if "reward" in text)
+        with backend("bubblewrap").start(spec) as sandbox:
+            command = Command(
+                ("bash", "/tests/test.sh"), timeout_s=60, ends_all=True, guarded=(REWARD,), writers=writers
+            )
+            done = sandbox.run(command)
+            content = run_verifier._read(sandbox, REWARD)
+    assert isinstance(content, bytes), done.stderr.text
+    return content.decode().strip(), done.guarded[0]
+
+
+@pytest.mark.parametrize(("verifier", "work"), CHEATS.values(), ids=CHEATS)
+def test_what_tested_code_writes_is_not_taken_for_the_verifiers(
+    verifier: Mapping[str, str], work: Mapping[str, str]
+) -> None:
+    reward, cheat = written(verifier, {**BAD, **work})
+    honest = [written(verifier, tree)[1] for tree in (GOOD, BAD)]
+    is_believed = cheat.writer == "command" or any(
+        (one.writer, one.chain) == (cheat.writer, cheat.chain) for one in honest
+    )
+    assert not (is_believed and float(reward or 0) > 0), (cheat, honest)
+
+
+@pytest.mark.parametrize("verifier", HONEST.values(), ids=HONEST)
+def test_what_the_verifier_writes_is_its_own(verifier: Mapping[str, str]) -> None:
+    reward, file = written(verifier, GOOD)
+    assert (float(reward) > 0, file.writer) == (True, "command")
+
+
+def test_numbers_and_temporary_folders_in_arguments_do_not_tell_two_writers_apart() -> None:
+    """A file that loads the work writes the reward. Its command line is another one in each run."""
+    verifier = {
+        "test.sh": "place=$(mktemp -d); cp /tests/check.py $place/c.py; sh add.sh 1 1 > $place/out; cd $place; python3 $place/c.py --in=$place --seed=$RANDOM\n",
+        "check.py": "exec(open('out').read() and '')\nopen('/logs/verifier/rew' + 'ard.txt', 'w').write('1')\n",
+    }
+    first, second = (written(verifier, GOOD)[1] for _ in range(2))
+    assert first.writer == second.writer == "others"
+    assert first.chain == second.chain
