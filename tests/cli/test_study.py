@@ -19,7 +19,7 @@ from authoring import FIX, Author, Steelyard
 from gateway_rig import AGENT, FIXING
 from steelyard.cli.run_verb import parser_of
 from steelyard.evidence.folder.folder import find_runs
-from steelyard.gateway.scripted import ScriptedModel, environment, serving
+from steelyard.gateway.scripted import PASS, ScriptedModel, environment, serving
 
 TRUE = "mine=command:true"
 
@@ -51,6 +51,49 @@ def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: 
     assert steelyard("study", "list", "--runs", runs, "--json").line["runs"] == 6
     found = steelyard("runs", "--study", "study", "--agent", "noop", "--runs", runs, "--json")
     assert len(found.lines) == 2
+
+
+def test_a_study_keeps_the_judge_that_it_began_with(
+    steelyard: Steelyard, planned: Path, tmp_path: Path
+) -> None:
+    """Else agents whose trials come later are judged by another model."""
+    run = ("study", "run", planned, "--runs", tmp_path / "runs", "--json")
+    assert steelyard(*run, "--stage", "shakedown", "--no-judge").code == 3
+    with serving(ScriptedModel([PASS])) as url:
+        env = environment(url)
+        refused = steelyard(*run, env=env)
+        assert (refused.code, "the study began with no model" in refused.err) == (2, True), refused.err
+        assert steelyard(*run, "--no-judge", "--stage", "shakedown", env=env).code == 3
+        assert steelyard(*run, "--accept-changes", env=env).code == 0
+    deviations = steelyard("study", "status", planned, "--runs", tmp_path / "runs", "--json").line[
+        "deviations"
+    ]
+    assert ["judged by" in one["change"] for one in deviations] == [True]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--budget", -1), "--budget: Input should be greater than or equal to 0"),
+        (("--budget", "nan"), "--budget: Input should be a finite number"),
+        (("--minimum-power", 2), "--minimum-power: Input should be less than or equal to 1"),
+        (("--dominance", 0), "--dominance: Input should be greater than 0"),
+        (("--review-budget", 5), "give --budget too"),
+        (("--projection", "HERE/study.csv"), "the order of the trials goes there"),
+        (("--projection", "HERE/nowhere/cost.csv"), "there is no folder"),
+        (("--projection", "HERE/cost.csv"), "cost.svg exists"),
+    ],
+)
+def test_an_impossible_plan_is_refused_in_one_line(
+    steelyard: Steelyard, author: Author, tmp_path: Path, words: tuple[str, str], why: str
+) -> None:
+    (tmp_path / "cost.svg").write_text("drawn by somebody")
+    option, value = words[0], str(words[1]).replace("HERE", str(tmp_path))
+    result = steelyard(
+        "plan", author.write(), "--agent", TRUE, "--out", tmp_path / "study.yaml", option, value
+    )
+    assert (result.code, why in result.err, len(result.err.splitlines())) == (2, True, 1), result.err
+    assert not (tmp_path / "study.yaml").exists()
 
 
 def test_a_plan_registers_its_rule_for_looks(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ class Store:
         settled = time.time_ns() - SETTLED_NS
         with os.scandir(self.root) as entries:
             for one in entries:
-                if one.is_dir(follow_symlinks=False):
+                if one.is_dir(follow_symlinks=False) and not one.name.startswith("."):  # as `find_runs`
                     try:
                         changed = one.stat(follow_symlinks=False).st_mtime_ns
                     except FileNotFoundError:  # removed a moment ago

@@ -222,6 +222,31 @@ def test_what_a_killed_run_may_have_cost_is_charged(fake_study: FakeStudy, contr
     assert small.run().why.startswith("B_total")
 
 
+def test_money_that_was_spent_on_a_removed_contract_stays_spent(
+    fake_study: FakeStudy, contract: MakeContract
+) -> None:
+    """Three runs at 2 dollars fit into 7, whatever becomes of their contracts."""
+    keys = {
+        "budget": {"wall_s": 60, "cost_usd": 2.0, "headroom": {"wall_s": 30}},
+        "environment": _online(),
+    }
+    contracts = [contract(name, **keys) for name in ("one", "two")]
+    small = SmallStudy.of(fake_study, contracts, repeats=3, budget=Envelopes(total_usd=7.0), stages=NO_POWER)
+    small.run()
+    small.folder.add("removal", contract="one", by="ada", reason="its check reads the clock")
+    outcome = small.run()
+    agents = [agent for _, agent, _ in small.verdicts()]
+    assert (outcome.how, agents.count("mine"), small.spent) == ("stopped", 3, 6.0)
+    with open_store(fake_study.out) as store:
+        study = small.study(store)
+        study.run()
+        state = status_of(small.plan, small.folder, study.progress)
+    assert (state["spent_usd"], state["left_usd"]) == (6.0, 1.0)
+    removed = [name for name, _, _ in small.verdicts()].count("one")
+    assert state["runs_of_other_versions"] == removed
+    assert any(f"for {removed} runs of removed or changed contracts" in line for line in status_lines(state))
+
+
 def _online() -> dict[str, Any]:
     memory = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
     return {**memory, "network": ["api.example.org:443"]}

@@ -177,7 +177,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.action == "resume" and not opened.folder.is_begun:
         raise OperatorFault(f"{args.plan} has not begun in {args.runs}; `steelyard study run` begins it")
     opened.load()
-    changes = opened.changes()
+    changes = [*opened.changes(), *_changed_judges(args, opened)]
     if not args.accept_changes:
         run_study.refuse_changes(changes)
     trials = opened.trials()
@@ -208,6 +208,7 @@ def _run_trials(
             forced=frozenset(args.force_stage),
             on_notice=display.notice,
             judging=_judging(args),
+            judges=_judges(args),
             blobs=args.blobs if args.engine == "local" else None,  # workers of Ray copy their runs themselves
             recover=lambda: _recover(args, opened),
         )
@@ -219,7 +220,8 @@ def _run_trials(
 
 
 def _recover(args: argparse.Namespace, opened: Opened) -> None:
-    if args.engine == "ray" and args.blobs is not None:
+    """Also before the study goes on with the engine of one machine: a sealed run of a worker is a result."""
+    if args.blobs is not None:
         worker_runs.recover_runs(args.blobs, args.runs, opened.plan.identity)
 
 
@@ -258,6 +260,25 @@ def _note(text: str) -> None:
 
 def _judging(args: argparse.Namespace) -> study_judging.Judging | None:
     return study_judging.judging_by(os.environ, _note, is_off=args.no_judge)
+
+
+def _judges(args: argparse.Namespace) -> list[str] | None:
+    """The models that judge runs of contracts that name none. Workers of Ray have keys of their own, which nothing here knows."""
+    if args.engine == "ray":
+        return None
+    judging = _judging(args)
+    return [] if judging is None else list(judging.default_models())
+
+
+def _changed_judges(args: argparse.Namespace, opened: Opened) -> list[str]:
+    """A judge is a condition of the trials: it stays what it was at the first of them."""
+    judges = _judges(args)
+    started = [one["judges"] for one in opened.folder.log() if one.get("what") == "start" and "judges" in one]
+    known = [one for one in started if one is not None]
+    if judges is None or not known or known[0] == judges:
+        return []
+    names = [", ".join(map(str, one)) or "no model" for one in (judges, known[0])]
+    return [f"runs would be judged by {names[0]}, the study began with {names[1]}"]
 
 
 def _engine(

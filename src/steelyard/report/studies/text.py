@@ -112,6 +112,9 @@ def status_lines(state: Mapping[str, Any], width: int = 0) -> Iterator[str]:
     yield f"spent {state['spent_usd']:.2f} USD of {_usd(total)}{_left(state)}"
     if any(amount for name, amount in state["spent"].items() if name != "models"):
         yield f"of that {', '.join(f'{name} {amount:.2f}' for name, amount in state['spent'].items())} USD"
+    if state["runs_of_other_versions"]:
+        other, usd = state["runs_of_other_versions"], state["spent_on_other_versions_usd"]
+        yield f"of that {usd:.2f} USD for {other} runs of removed or changed contracts"
     if state["runs_over_budget"]:
         yield f"{state['runs_over_budget']} runs cost more than B_run: minutes of people, or a run that was paused"
     for one in state["agents"]:

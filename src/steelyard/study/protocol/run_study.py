@@ -107,6 +107,7 @@ class Study:
     forced: frozenset[str] = frozenset()  # stages that begin although a criterion is not met: a deviation
     on_notice: Callable[[Notice, Progress, EnvelopeGate], None] = lambda *_: None
     judging: Judging | None = None  # with which the engine grades: what judging may cost is reserved
+    judges: Sequence[str] | None = None  # the models of `judging`; None: workers elsewhere know
     blobs: str | None = None  # a URL that each sealed run is copied to
     recover: Callable[[], None] = lambda: None  # brings runs that an earlier controller has not received
     progress: Progress = field(init=False)
@@ -128,6 +129,7 @@ class Study:
                 "start",
                 trials=len(self.trials),
                 judged=self.judging is not None,
+                judges=self.judges,
                 waiting=sum(len(self.progress.waiting(one)) for one in STAGES),
             )
             try:
@@ -159,10 +161,9 @@ class Study:
     def _charge_reviews(self, *, at_once: bool = False) -> None:
         """What people have recorded since: the rest of the envelopes is smaller by that."""
         for one in self._reviews.changed(at_once=at_once):
-            trial = self.progress.trials.get(one.trial)
-            if trial is not None:
-                self.gate.charge_people(trial.trial.contract.digest, one.run, one.usd)
-                self.progress.charge_people(one.trial, one.run, one.usd)
+            contract = self.progress.charge_people(one.trial, one.run, one.usd)
+            if contract is not None:
+                self.gate.charge_people(contract, one.run, one.usd)
 
     def _stages(self) -> Outcome:
         for stage in self.stages:

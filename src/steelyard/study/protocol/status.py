@@ -39,7 +39,7 @@ def status_of(plan: StudyPlan, folder: StudyFolder, progress: Progress) -> dict[
         "deviations": deviations_of(plan, log),
         "removed": folder.removed(),
         "criteria": [one for one in log if one.get("what") == "stage"],
-        "runs_of_other_versions": progress.strangers,
+        "runs_of_other_versions": len(progress.others),
     }
 
 
@@ -81,12 +81,14 @@ def _agent(progress: Progress, trials: list[TrialRuns]) -> dict[str, Any]:
 def _money(plan: StudyPlan, progress: Progress) -> dict[str, Any]:
     """What ended runs are charged, what runs under way reserve, and what is left of B_total for further runs."""
     trials, budget = list(progress.trials.values()), plan.budget
-    spent, reserved = sum_of(trials, is_active=False), sum_of(trials, is_active=True)
+    others = progress.spent_on_others
+    spent, reserved = sum_of(trials, is_active=False).plus(others), sum_of(trials, is_active=True)
     kept = max(0, micro(budget.review_usd or 0.0) - spent.people)
     taken = spent.total + reserved.total + kept
     return {
         "spent_usd": spent.total / MICRO,
         "spent": spent.to_json(),
+        "spent_on_other_versions_usd": others.total / MICRO,
         "reserved_usd": reserved.total / MICRO,
         "kept_back_usd": kept / MICRO,
         "left_usd": None if budget.total_usd is None else (micro(budget.total_usd) - taken) / MICRO,
