@@ -96,6 +96,21 @@ def test_an_impossible_plan_is_refused_in_one_line(
     assert not (tmp_path / "study.yaml").exists()
 
 
+def test_a_key_that_is_missing_is_named_before_anything_runs(
+    steelyard: Steelyard, author: Author, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, runs = tmp_path / "study.yaml", tmp_path / "runs"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-planned")
+    planned = steelyard(
+        "plan", author.write(), "--agent", TRUE, "--agent-provider", "anthropic", "--out", study
+    )
+    assert planned.code == 0, planned.err
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    result = steelyard("study", "run", study, "--runs", runs, "--no-judge")
+    assert (result.code, "no key for the models of anthropic" in result.err) == (2, True), result.err
+    assert find_runs(runs) == []
+
+
 def test_a_plan_registers_its_rule_for_looks(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     contract, study = author.write(), tmp_path / "study.yaml"
     asked = ("plan", contract, "--agent", TRUE, "--repeats", 4, "--out", study, "--force")
@@ -304,8 +319,10 @@ def test_a_study_without_enough_power_is_held_and_says_what_to_type(
     steelyard("plan", *suite, *agents, "--repeats", 2, "--out", study, *where)
     held = steelyard("study", "run", study, "--json", *where)
     assert (held.code, len(held.lines)) == (1, 6)
-    for words in ("steelyard power", "--minimum-power 0", "study resume STUDY --force-stage main"):
+    typed = f"`steelyard study resume {study} --runs {tmp_path / 'runs'} --force-stage main`"
+    for words in ("steelyard power", "--minimum-power 0", typed):
         assert words in held.err.splitlines()[-1]
+    assert steelyard("study", "list", "--json", *where).line["state"] == "held"
     refused = steelyard("compare", "one", "two", "--study", study, *where)
     assert (refused.code, "6 of 12 planned trials are finished" in refused.err) == (2, True), refused
     assert "the study is held (main does not begin: power" in refused.err

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
+from steelyard.agents.base import Agent
 from steelyard.agents.catalogue import find_agent
 from steelyard.cli.console import say
 from steelyard.errors import OperatorFault
@@ -117,11 +118,10 @@ def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
     takes = speaks = False
     check_gateway_options(options.gateway)
     for text in texts:
-        agent = find_agent(text, options)
+        agent = check_agent(text, options)
         if agent.name in names:
             raise OperatorFault(_same_name(names[agent.name], text, agent.name))
         names[agent.name] = text
-        upstreams_for(agent.resources.providers, options.gateway, os.environ)
         speaks = speaks or bool(agent.resources.providers)
         takes = takes or agent.in_sandbox
         unredacted |= {name for name, value in agent.resources.env.items() if not is_redacted(value)}
@@ -137,6 +137,13 @@ def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
     for name in sorted(unredacted):
         note = f"the value of {name} is shorter than {SHORTEST_BYTES} bytes, so it is not redacted in records"
         say(f"note: {note}")
+
+
+def check_agent(text: str, options: AgentOptions) -> Agent:
+    """Raises OperatorFault for an agent, a variable, a host, a folder or a key that is missing."""
+    agent = find_agent(text, options)
+    upstreams_for(agent.resources.providers, options.gateway, os.environ)
+    return agent
 
 
 def _same_name(first: str, second: str, name: str) -> str:
