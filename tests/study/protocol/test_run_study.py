@@ -154,8 +154,9 @@ def test_a_contract_whose_setup_fails_costs_its_own_trials(
     assert len(small.logged("fault")) == EACH
     with open_store(fake_study.out) as store:
         study = small.study(store)
-        shown = list(status_lines(status_of(small.plan, small.folder, study.progress)))
-    assert f"{EACH} trials could not be run: setup[0]: exit 1" in shown
+        state = status_of(small.plan, small.folder, study.progress)
+    assert state["faults"] == [{"trials": EACH, "why": "contract: setup[0]: exit 1"}]
+    assert f"{EACH} trials could not be run: contract: setup[0]: exit 1" in list(status_lines(state))
 
 
 def test_a_trial_that_the_machine_spoils_is_invalid_after_the_last_attempt(

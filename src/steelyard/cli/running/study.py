@@ -238,11 +238,11 @@ def _look_at_agents(args: argparse.Namespace, opened: Opened, agents: frozenset[
 
 def _as_typed(args: argparse.Namespace, text: str) -> str:
     """What a study says to type, with the file of its plan and its folder of runs."""
-    named = shlex.join([str(args.plan), *([] if args.runs == RUNS else ["--runs", str(args.runs)])])
-    for action in ("resume", "remove"):
-        text = text.replace(
-            f"`steelyard study {action} {run_study.STUDY}", f"`steelyard study {action} {named}"
-        )
+    plan = shlex.quote(str(args.plan))
+    runs = "" if args.runs == RUNS else f" --runs {shlex.quote(str(args.runs))}"
+    for words in (f"remove {run_study.STUDY} CONTRACT", f"resume {run_study.STUDY}"):
+        typed = words.replace(run_study.STUDY, plan) + runs
+        text = text.replace(f"`steelyard study {words}", f"`steelyard study {typed}")
     return text
 
 
