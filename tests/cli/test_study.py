@@ -51,6 +51,9 @@ def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: 
     assert steelyard("study", "list", "--runs", runs, "--json").line["runs"] == 6
     found = steelyard("runs", "--study", "study", "--agent", "noop", "--runs", runs, "--json")
     assert len(found.lines) == 2
+    kept = steelyard("runs", "gc", "--older-than", 0, "--runs", runs).out
+    assert kept.splitlines()[1] == "6 old runs of studies are kept; `--study NAME` chooses those of one"
+    assert "cost" in steelyard("runs", "--sort", "cost", "--runs", runs).out.splitlines()[0].split()
 
 
 def test_a_study_keeps_the_judge_that_it_began_with(
@@ -109,6 +112,15 @@ def test_a_key_that_is_missing_is_named_before_anything_runs(
     result = steelyard("study", "run", study, "--runs", runs, "--no-judge")
     assert (result.code, "no key for the models of anthropic" in result.err) == (2, True), result.err
     assert find_runs(runs) == []
+
+
+def test_a_price_that_prices_nothing_is_named(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.csv"
+    prices.write_text("action_type,unit,unit_price\nexec,hour,0.6\n")
+    planned = steelyard(
+        "plan", author.write(), "--agent", TRUE, "--cost-model", prices, "--out", tmp_path / "study.yaml"
+    )
+    assert (planned.code, "nothing is metered by exec/hour" in planned.err) == (0, True), planned.err
 
 
 def test_a_plan_registers_its_rule_for_looks(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:

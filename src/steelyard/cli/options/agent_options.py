@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from steelyard.agents.base import Agent
 from steelyard.agents.catalogue import find_agent
@@ -14,6 +15,7 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.redact import SHORTEST_BYTES, is_redacted
 from steelyard.gateway.upstream.upstreams import check_gateway_options, upstreams_for
 from steelyard.plan.agent_options import MODEL_TEXTS, NO_GATEWAY_OPTIONS, AgentOptions, GatewayOptions
+from steelyard.providers.prices import METERED, read_cost_model
 
 
 def add_agent_options(parser: argparse.ArgumentParser) -> None:
@@ -117,6 +119,7 @@ def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
     unredacted: set[str] = set()
     takes = speaks = False
     check_gateway_options(options.gateway)
+    note_unmetered_rows(options.gateway.cost_model)
     for text in texts:
         agent = check_agent(text, options)
         if agent.name in names:
@@ -137,6 +140,17 @@ def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
     for name in sorted(unredacted):
         note = f"the value of {name} is shorter than {SHORTEST_BYTES} bytes, so it is not redacted in records"
         say(f"note: {note}")
+
+
+def note_unmetered_rows(cost_model: str) -> None:
+    """Other columns of a price list are its owner's business; another row looks like a price and is none."""
+    rows = read_cost_model(Path(cost_model)).unmetered if cost_model else []
+    if rows:
+        say(
+            f"note: --cost-model {cost_model}: nothing is metered by {', '.join(rows[:5])}"
+            f"{f' and {len(rows) - 5} more' if len(rows) > 5 else ''}, so {'it prices' if len(rows) == 1 else 'they price'} nothing; "
+            f"metered are {', '.join(sorted(METERED))}"
+        )
 
 
 def check_agent(text: str, options: AgentOptions) -> Agent:
