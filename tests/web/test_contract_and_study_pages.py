@@ -168,7 +168,7 @@ def test_agents_of_a_study_that_goes_on_are_not_compared_on_any_page(tmp_path: P
         register(viewer.site.root)
         compared = viewer.ask("/compare?a=noop&b=reference").text
         whole = viewer.ask("/study/all").text
-    assert "Not compared." in compared
+    assert "Not compared" in compared
     assert "points" not in compared
     assert "agents are not compared" in whole
 
