@@ -245,16 +245,21 @@ def _refuse_projection(table: Path, order: Path, *, force: bool) -> None:
             raise OperatorFault(f"{path} exists; a file is replaced with --force, a folder is not")
 
 
-def run(args: argparse.Namespace) -> int:
-    order = args.out.with_suffix(".csv")
+def _refuse_places(args: argparse.Namespace, order: Path) -> None:
+    """What is written here replaces nothing, and there is a folder for it."""
     _refuse_out(args.out, order, force=args.force)
     if args.projection is not None:
         _refuse_projection(args.projection, order, force=args.force)
-    if args.review_budget is not None and args.budget is None:
-        raise OperatorFault("--review-budget keeps back a part of B_total: give --budget too")
     if not args.out.absolute().parent.is_dir():
         raise OperatorFault(f"--out {args.out}: there is no folder {args.out.parent}")
     check_out(args.out.absolute().parent)
+
+
+def run(args: argparse.Namespace) -> int:
+    order = args.out.with_suffix(".csv")
+    _refuse_places(args, order)
+    if args.review_budget is not None and args.budget is None:
+        raise OperatorFault("--review-budget keeps back a part of B_total: give --budget too")
     options = agent_options(args)
     # A baseline may be named as an agent too: it then has one place in the plan.
     check_agents([*args.agent, *(one for one in args.baseline if one not in args.agent)], options)
