@@ -212,7 +212,7 @@ def test_one_folder_on_both_sides_is_refused() -> None:
 
 
 def test_a_run_that_a_file_lists_twice_counts_once(tmp_path: Path) -> None:
-    lines = [line("pass", "one", f"c{number}", run=f"r{number}") for number in range(4)]
+    lines = [line("pass", "one", f"c{number}", run=f"r{number}", trial=f"t{number}") for number in range(4)]
     file = tmp_path / "lines.jsonl"
     file.write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in (*lines, *lines)))
     made = summarise_study(read_results(file))
