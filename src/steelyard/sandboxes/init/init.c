@@ -1345,6 +1345,7 @@ struct origin {
     uint64_t start; /* of the process: another may have its number later */
     uint64_t chain; /* digest of the programs from the command down to the first that is FOREIGN */
     ino_t pipe;     /* that it opened last, by a name */
+    uint32_t checked; /* when `start` was last compared with the process of this number */
     uint8_t kind;
     bool is_python, is_shell, is_interpreter, executes_input;
     bool by_data; /* FOREIGN, and no code of others is seen in it yet */
@@ -2065,16 +2066,32 @@ static bool is_foreign_load(const struct origin *origin, const char *path, bool 
     return !(origin->is_python && is_data(path)) && (origin->is_interpreter || is_late_name(path) || !is_pipe(path));
 }
 
+/* What is noted under a number, if that still is the process: for a moment too short for all numbers to be used up. UNKNOWN: also for other threads. */
+static uint8_t noted_kind(pid_t thread) {
+    struct origin *known = &origins[thread % MAX_PID];
+    struct process process;
+    struct timespec now;
+    char name[12];
+    if (!known->kind) return UNKNOWN;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    const uint32_t moment = (uint32_t)(now.tv_sec * 16 + now.tv_nsec / 62500000) + 1;
+    if (known->checked == moment) return known->kind;
+    snprintf(name, sizeof name, "%d", thread);
+    if (!read_process(name, &process) || process.start != known->start) return UNKNOWN;
+    known->checked = moment;
+    return known->kind;
+}
+
 /* A program, or a part of one, may be read from it. */
 static void look_at_load(const struct seccomp_notif *call, uint32_t shown) {
     static char resolved[4096 + 64];
     const pid_t thread = (pid_t)call->pid;
-    const struct origin *known = &origins[thread % MAX_PID];
-    if (known->kind == FOREIGN && !known->by_data) return; /* without a look at each of its opens */
-    if ((known->kind == OWN && !tested_since.tv_sec) || !read_place(call, shown, false, resolved, sizeof resolved)) return;
-    const bool is_late = is_late_code(resolved), is_foreign = is_late || (known->kind != OWN && is_foreign_file(resolved));
+    const uint8_t known = noted_kind(thread);
+    if (known == FOREIGN && !origins[thread].by_data) return; /* without a look at each of its opens */
+    if ((known == OWN && !tested_since.tv_sec) || !read_place(call, shown, false, resolved, sizeof resolved)) return;
+    const bool is_late = is_late_code(resolved), is_foreign = is_late || (known != OWN && is_foreign_file(resolved));
     struct stat found;
-    if (!is_foreign && (known->kind == OWN || stat(resolved, &found) != 0 || !S_ISFIFO(found.st_mode))) return;
+    if (!is_foreign && (known == OWN || stat(resolved, &found) != 0 || !S_ISFIFO(found.st_mode))) return;
     const pid_t pid = process_of(thread);
     if (pid <= 1 || pid >= MAX_PID || pid == guarding->pid) return;
     struct origin origin = origin_of(pid);
