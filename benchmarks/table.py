@@ -15,20 +15,24 @@ PAGE = """\
 <!-- Made by `make bench PAGE=docs/benchmarks.md`. -->
 # Benchmarks
 
-The cost of each part of Steelyard, compared with the least that it could cost, measured in the same run: every round measures
-each variant once, and only numbers of the same round are compared. The values are medians, with quartiles in brackets. `make bench`
-measures your machine and writes `benchmarks/results/latest.json`; `make bench ROWS="trial cpu"` measures some rows, `ROUNDS=100`
-takes longer.
+The cost of each part of Steelyard, compared with the least that it could cost. Both are measured in the same run: every round
+measures each variant once, and only numbers of the same round are compared. Values are medians, with quartiles in brackets.
 
-Measured on {machine}.
-Ratios can be compared between machines, milliseconds cannot. A load above the number of cores means that the machine was busy with
-other work; that affects rows that write files most.
+`make bench` measures your machine and writes `benchmarks/results/latest.json`. `make bench ROWS="trial cpu"` measures some rows;
+`ROUNDS=100` measures more rounds.
+
+## The machine
+
+{machine}. Ratios can be compared between machines, milliseconds cannot. A load above the
+number of cores means that the machine was busy with other work; that affects most the rows that write files.
+
+## Results
 
 | row | what | measured | target | met |
 |---|---|---|---|---|
 {lines}
 
-What the rows compare:
+## What the rows compare
 
 | row | variant | milliseconds (memory: MB) |
 |---|---|---|

@@ -18,7 +18,6 @@ from steelyard.report.result import result_line
 from steelyard.service.grader import Grader
 from steelyard.study.engine import Engine
 from steelyard.study.judging import judging_by
-from steelyard.study.record import grading_of
 
 __all__ = ["Grader", "grade", "load_contract", "run_trial"]
 
@@ -47,7 +46,7 @@ def run_trial(  # noqa: PLR0913  # options, by name
     judging = judging_by(os.environ, logging.getLogger("steelyard").warning, is_off=not judge)
     engine = Engine(Path(out), sandbox=sandbox, judging=judging)
     (result,) = engine.run([Trial(contract, agent, repeat, agent_options)])
-    return result_line(result.record.evidence, grading_of(result.record))
+    return result_line(result.record.evidence, result.record.grading)
 
 
 def grade(  # noqa: PLR0913  # options, by name

@@ -137,7 +137,7 @@ def test_a_hard_link_is_captured_as_its_bytes_and_named(stage: Stage, tmp_path: 
 
 
 def test_a_folder_in_place_of_a_file_is_seen(stage: Stage) -> None:
-    """The agent makes a folder where a hidden test would be laid."""
+    """The agent makes a folder where a hidden test would be written."""
     (stage.workspace / "tests/test_cart.py").unlink()
     (stage.workspace / "tests/test_cart.py").mkdir()
     (stage.workspace / "tests/test_cart.py/__init__.py").write_text("")

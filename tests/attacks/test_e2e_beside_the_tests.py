@@ -138,7 +138,7 @@ def test_a_hidden_file_cannot_be_sent_out_of_the_tree_by_its_author(
 def test_a_link_to_the_expected_output_in_the_place_of_the_output(
     steelyard: Steelyard, author: Author, script: Script, link: str
 ) -> None:
-    """The agent computes nothing: its output is a link to where the expected one will be laid."""
+    """The agent computes nothing: its output is a link to where the expected one will be written."""
     contract = author.write(
         {"hidden/expected.txt": "42\n"},
         oracle={

@@ -148,7 +148,7 @@ def test_honest_work_that_tidies_data_away_passes(line: Line) -> None:
 
 
 @agent(FIX + "sed -i 's/12/15/' shop/rates.json")
-def test_data_that_the_product_reads_is_carried_with_a_word(line: Line) -> None:
+def test_data_that_the_product_reads_is_finding_of_carried(line: Line) -> None:
     """A test names it, and so does the product: it is the work's, and only a word to the reader."""
     assert passed(line)
     assert found(line) == {("data_named_by_test", "shop/rates.json")}

@@ -217,7 +217,7 @@ HONEST: dict[str, Mapping[str, str]] = {
         "check.py": f"import sys; sys.path.insert(0, '/workspace')\nimport pkg.other\n{ASK}open('{REWARD}', 'w').write(str(int(ask() == str(pkg.other.five))))\n",
     },
     "module-that-the-work-builds": {
-        "test.sh": "sh add.sh 2 3 > /tmp/out.txt; sh -c '. ./add.sh; echo five=5 > made.py' > /tmp/log; python3 /tests/check.py\n",
+        "test.sh": "sh add.sh 2 3 > /tmp/out.txt; sh -c 'set -- 1 1; . ./add.sh; echo five=5 > made.py' > /tmp/log; python3 /tests/check.py\n",
         "check.py": f"import sys; sys.path.insert(0, '/workspace')\nimport made\n{ASK}open('{REWARD}', 'w').write(str(int(ask() == str(made.five))))\n",
     },
     "service-that-is-a-job": {"test.sh": f"set -m\nsleep 60 &\nsh add.sh 2 3 > /tmp/out.txt\ngrep -c 5 /tmp/out.txt > {REWARD}\nkill %1\n"},

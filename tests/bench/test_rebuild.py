@@ -1,4 +1,4 @@
-"""Which entries of a change are laid on the bench, and with which finding the others stay behind."""
+"""Which entries of a change are written on the bench, and with which finding the others stay behind."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def environment(author: Author, tmp_path: Path) -> Callable[..., Environment]:
 
 @pytest.fixture
 def rebuilt(environment: Callable[..., Environment], blobs: Blobs) -> Build:
-    """Path -> new content (None: deleted, a Path: a link there) -> what of it is laid."""
+    """Path -> new content (None: deleted, a Path: a link there) -> what of it is written."""
 
     def build(
         changed: Mapping[str, str | Path | None], setup: SetupLayer | None = None, **keys: Any
@@ -83,7 +83,7 @@ def found(rebuilt: Rebuilt) -> set[tuple[str, str]]:
     return {(one.id, one.where) for one in rebuilt.findings}
 
 
-def test_work_is_laid_without_a_word(rebuilt: Build) -> None:
+def test_work_is_written_without_a_finding(rebuilt: Build) -> None:
     made = rebuilt({"add.sh": "echo 5\n", "new/more.sh": "true\n", "README.md": None})
     assert overlays(made) == {("add.sh", "file"), ("new/more.sh", "file"), ("README.md", "gone")}
     assert found(made) == set()
@@ -100,7 +100,7 @@ def test_a_file_that_steers_a_runner_stays_behind(rebuilt: Build) -> None:
     assert found(made) == {("steers_runner", "conftest.py")}
 
 
-def test_a_file_that_steers_is_laid_where_the_contract_lists_it(rebuilt: Build) -> None:
+def test_a_file_that_steers_is_written_where_the_contract_lists_it(rebuilt: Build) -> None:
     made = rebuilt({"conftest.py": "x = 1\n"}, runner_files=["conftest.py"])
     assert overlays(made) == {("conftest.py", "file")}
 
@@ -117,7 +117,7 @@ def test_a_link_to_where_hidden_files_go_stays_behind(rebuilt: Build) -> None:
     assert found(made) == {("leads_to_hidden", "answer.txt")}
 
 
-def test_a_file_where_a_hidden_file_goes_is_laid_and_noted(rebuilt: Build) -> None:
+def test_a_file_where_a_hidden_file_goes_is_written_and_noted(rebuilt: Build) -> None:
     made = rebuilt({"t/probe.sh": "true\n"})
     assert found(made) == {("at_hidden_place", "t/probe.sh")}
 
@@ -134,7 +134,7 @@ def test_a_file_over_an_import_cap_has_no_content_to_lay(blobs: Blobs) -> None:
     assert laid_entries([entry], blobs) == ()
 
 
-def test_an_empty_folder_is_not_laid_and_takes_the_place_of_no_file(blobs: Blobs) -> None:
+def test_an_empty_folder_is_not_written_and_takes_the_place_of_no_file(blobs: Blobs) -> None:
     folder, file = Entry("dir", "755", 0, ""), Entry("file", "644", 0, "0" * 64)
     assert laid_entries([ChangeEntry("made", None, folder)], blobs) == ()
     (gone,) = laid_entries([ChangeEntry("turned", file, folder)], blobs)

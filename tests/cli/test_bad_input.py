@@ -184,6 +184,67 @@ def test_a_repository_without_a_commit_is_answered_with_what_to_do(
     refused(steelyard("init", "new", "--git", tmp_path / "bare"), 2, "has no commit yet", "git commit")
 
 
+def test_a_folder_without_a_repository_is_named_as_it_was_typed(steelyard: Steelyard, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    refused(
+        steelyard("init", "new", "--git", tmp_path / "plain"),
+        2,
+        f"steelyard: {tmp_path / 'plain'} is not a git repository",
+        "--tree",
+    )
+
+
+def test_init_refuses_a_repository_whose_name_no_contract_can_hold(
+    steelyard: Steelyard, tmp_path: Path
+) -> None:
+    folder = repository(Path(os.fsdecode(bytes(tmp_path) + b"/r\xff")), {"a": "1\n"})
+    refused(steelyard("init", "new", "--git", folder), 2, "r\\xff: its name is not UTF-8", "rename it")
+
+
+def test_a_plan_refuses_the_same_agent_twice_and_no_repeats(steelyard: Steelyard, author: Author) -> None:
+    contract = author.write()
+    refused(steelyard("plan", contract, "--agent", "noop", "--agent", "noop"), 2, "noop is given twice")
+    refused(
+        steelyard("plan", contract, "--agent", "noop", "--repeats", 0),
+        2,
+        "steelyard: --repeats is at least 1",
+    )
+
+
+def test_a_tilde_that_no_shell_replaced_is_explained(steelyard: Steelyard, author: Author) -> None:
+    refused(steelyard("run", author.write(), "--agent", "script:~/fix.sh"), 2, "~/fix.sh", "write $HOME")
+
+
+@pytest.mark.parametrize("verb", ["show", "logs", "diff", "replay"])
+def test_a_folder_that_is_no_run_is_called_that_and_not_an_interrupted_run(
+    steelyard: Steelyard, tmp_path: Path, verb: str
+) -> None:
+    (tmp_path / "plain").mkdir()
+    refused(steelyard(verb, tmp_path / "plain"), 2, f"{tmp_path / 'plain'} is not a run folder")
+
+
+def test_a_list_of_prices_that_is_no_text_is_refused_in_plain_words(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    (tmp_path / "prices.csv").write_bytes(b"\xff\xfe\x00")
+    words = ("run", author.write(), "--agent", "noop", "--cost-model", tmp_path / "prices.csv")
+    refused(steelyard(*words), 2, "not a CSV file: it is not UTF-8 text")
+
+
+@pytest.mark.parametrize(
+    ("words", "same_as"),
+    [(["help"], ["--help"]), (["help", "runs"], ["runs", "--help"]), (["version"], ["--version"])],
+)
+def test_help_and_version_are_also_understood_as_verbs(
+    steelyard: Steelyard, words: list[str], same_as: list[str]
+) -> None:
+    assert steelyard(*words) == steelyard(*same_as)
+
+
+def test_a_name_of_two_lines_is_one_line_in_a_message(steelyard: Steelyard, author: Author) -> None:
+    refused(steelyard("run", author.write(), "--agent", "x\ny=noop"), 2, "x\\x0ay=noop: noop cannot be given")
+
+
 def test_init_says_that_uncommitted_changes_are_left_out(steelyard: Steelyard, tmp_path: Path) -> None:
     folder = repository(tmp_path / "r", {"a": "1\n", "b": "1\n"})
     (folder / "b").write_text("2\n")
@@ -281,12 +342,14 @@ def test_a_misspelt_option_is_answered_with_the_one_that_was_meant(steelyard: St
     ("words", "why"),
     [
         ("run contract", "required: --agent"),
-        ("run contract --agent noop --repeats many", "--repeats: invalid int value: 'many'"),
+        ("run contract --agent noop --repeats many", "--repeats 'many': not a whole number"),
+        ("cache prune --older-than x", "--older-than 'x': not a number"),
         ("grade contract", "one of the arguments --patch --tree --predictions is required"),
         ("compare noop", "required: B"),
         ("study", "required: run|resume|"),
         ("store", "required: rebuild|sync"),
-        ("schema nothing", "invalid choice: 'nothing'"),
+        ("schema nothing", "what 'nothing' does not exist; there are contract, result"),
+        ("agents instal claude_code", "action 'instal' does not exist; did you mean install?"),
     ],
 )
 def test_a_mistake_in_the_options_is_one_line_that_names_help(

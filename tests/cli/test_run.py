@@ -148,7 +148,7 @@ def test_hidden_files_are_there_for_the_check_and_never_for_the_agent(
     assert (printed.line["verdict"], printed.line["termination"]) == ("pass", "completed")
 
 
-def test_a_hidden_folder_is_laid_down_whole(steelyard: Steelyard, author: Author) -> None:
+def test_a_hidden_folder_is_written_down_whole(steelyard: Steelyard, author: Author) -> None:
     check = {
         "id": "hidden",
         "cmd": "cat t/a t/deep/b | grep -c . | grep -q 2",

@@ -23,7 +23,7 @@ def dead() -> Iterator[FakeSandbox]:
 
 def test_files_that_a_dead_sandbox_does_not_take(dead: FakeSandbox) -> None:
     with pytest.raises(InfraFault, match="died"):
-        LiveTree(dead).lay((FileOverlay("given", "dir"),), ())
+        LiveTree(dead).write((FileOverlay("given", "dir"),), ())
 
 
 def test_a_dead_sandbox_that_is_never_ready(dead: FakeSandbox) -> None:
@@ -36,4 +36,4 @@ def test_a_sandbox_that_the_agent_left_no_memory_in_is_its_failure() -> None:
         full.init.die()
         assert "never ready" in unready(full, Ready(cmd="true"))
         with pytest.raises(AgentFault):
-            LiveTree(full).lay((FileOverlay("given", "dir"),), ())
+            LiveTree(full).write((FileOverlay("given", "dir"),), ())

@@ -30,7 +30,7 @@ from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
-from steelyard.study.record import Record, grading_of
+from steelyard.study.record import Record
 from steelyard.study.regrade import refuse_to_regrade
 from steelyard.study.verify_record import record_breaks
 
@@ -255,7 +255,7 @@ def test_a_result_line_has_the_alert_that_ended_the_run_after_any_number_of_othe
     risky = [("tool.call", {"kind": "execute", "command": f"sudo id {number}"}) for number in range(60)]
     denied = ("tool.call", {"kind": "execute", "command": "curl x"})
     record = run(after(*risky, denied), policy={"deny_commands": ["curl"]}, budget=TIME)
-    line = result_line(record.evidence, grading_of(record))
+    line = result_line(record.evidence, record.grading)
     (stop,) = [one for one in line["interventions"] if one["action"] == "terminate"]
     assert [one["code"] for one in line["alerts"] if one["event"] == stop["alert"]] == ["deny_commands"]
     assert len(line["alerts"]) + line["left_out"]["alerts"] == len(record.evidence.summary.alerts)

@@ -33,6 +33,21 @@ def test_the_rows_of_the_list_price_requests_and_tokens() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("rows", "usd"),
+    [
+        ({"judge_input/token": 0.001}, None),
+        ({"judge_output/token": 0.001, "judge_request/call": 0.01}, None),
+        ({"judge_input/token": 0.001, "judge_request/token": 0.002}, 0.01 + 0.01),
+        ({"judge_request/call": 0.01}, 0.01),
+    ],
+)
+def test_tokens_that_the_list_does_not_price_are_not_free(rows: dict[str, float], usd: float | None) -> None:
+    assert cost_of(Request("claude-opus-4-8", 10, 5), rows=rows)["usd"] == (
+        None if usd is None else pytest.approx(usd)
+    )
+
+
 def test_prices_of_the_agents_models_are_not_those_of_a_judge() -> None:
     found = cost_of(Request("claude-opus-4-8", 1000, 100), rows={"llm_request/token": 9.0})
     assert found["method"] == "library"

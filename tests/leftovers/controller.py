@@ -16,7 +16,6 @@ import steelyard
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
-from steelyard.study.record import grading_of
 
 
 def main() -> None:
@@ -25,7 +24,7 @@ def main() -> None:
     engine = Engine(out, jobs=jobs)
     for _ in range(0, trials, jobs):
         for result in engine.run(Trial(contract, agent, number) for number in range(1, jobs + 1)):
-            line = result_line(result.record.evidence, grading_of(result.record))
+            line = result_line(result.record.evidence, result.record.grading)
             held = {
                 "verdict": line["verdict"],
                 "status": line["status"],

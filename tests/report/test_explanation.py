@@ -124,9 +124,9 @@ def test_a_record_of_an_older_version_is_explained_as_far_as_it_goes(tmp_path: P
 def test_terminal_escapes_of_an_agent_are_not_printed(tmp_path: Path) -> None:
     evil = grade("a", "fail", why="\x1b[2Jgone\nline")
     made = explain_run("r", tmp_path, grading([evil], verdict="fail"))
-    assert all(
-        "\x1b" not in line.plain and "\n" not in line.plain.strip("\n") for line in explanation_lines(made)
-    )
+    lines = [line.plain for line in explanation_lines(made)]
+    assert any("gone" in line for line in lines)
+    assert not [line for line in lines if "\x1b" in line or "\n" in line.strip("\n")]
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])

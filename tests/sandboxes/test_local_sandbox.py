@@ -106,7 +106,7 @@ def test_its_folder_is_gone_afterwards(sandbox: LocalSandbox) -> None:
     assert not folder.exists()
 
 
-def test_links_and_laid_data_are_there(tree: Tree, tmp_path: Path) -> None:
+def test_links_and_written_data_are_there(tree: Tree, tmp_path: Path) -> None:
     (tmp_path / "s").write_text("laid")
     spec = SandboxSpec(
         layers=(tree(a="1"),),

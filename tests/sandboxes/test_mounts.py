@@ -26,7 +26,7 @@ def secret(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_place_holds_what_is_laid_in_it(start: Start, secret: Path) -> None:
+def test_a_place_holds_what_is_written_in_it(start: Start, secret: Path) -> None:
     place = Mount(
         "/tests", (FileOverlay("deep/verify.sh", "file", mode="755", source=secret),), read_only=True
     )

@@ -16,8 +16,8 @@ from lifelines.utils import median_survival_times, restricted_mean_survival_time
 from scipy import stats
 from statsmodels.duration.hazard_regression import PHReg
 
-from steelyard.stats.bootstrap import Resampling
-from steelyard.stats.cost import Spending, bootstrap_cost_per_success, cost_per_success, pareto_front
+from steelyard.stats.bootstrap import Resampling, cluster_bootstrap
+from steelyard.stats.cost import Spending, cost_per_success, pareto_front
 from steelyard.stats.survival import (
     Duration,
     clustered_steps,
@@ -303,20 +303,20 @@ def test_without_enough_successes_the_interval_has_no_upper_end() -> None:
 def test_cost_for_each_success_without_a_success_or_a_cost_gives_words() -> None:
     assert "no success" in cost_per_success([Spending(1.0, 0), Spending(2.0, 0)]).why
     assert "1 of 2 contracts is not known" in cost_per_success([Spending(math.nan, 1), Spending(2.0, 1)]).why
-    assert "not known" in bootstrap_cost_per_success([Spending(math.nan, 1)]).why
     assert "one contract" in cost_per_success([Spending(1.0, 1)]).why
 
 
 def test_the_bootstrap_of_the_ratio_is_near_fieller() -> None:
     rows = spent(5, 200)
-    fieller, bootstrap = cost_per_success(rows), bootstrap_cost_per_success(rows, Resampling(4000))
+    fieller = cost_per_success(rows)
+    bootstrap = cluster_bootstrap(np.array([(one.cost, one.successes) for one in rows]), how=Resampling(4000))
     assert bootstrap.value == pytest.approx(fieller.value)
     assert bootstrap.interval == pytest.approx(fieller.interval, rel=0.03)
 
 
 def test_a_bootstrap_whose_resamples_have_no_success_has_no_upper_end() -> None:
-    rows = [Spending(1.0, 1, 3), *[Spending(1.0 + at / 10, 0, 3) for at in range(9)]]
-    assert bootstrap_cost_per_success(rows, Resampling(500)).high == math.inf
+    rows = [(1.0, 1), *[(1.0 + at / 10, 0) for at in range(9)]]
+    assert cluster_bootstrap(np.array(rows), how=Resampling(500)).high == math.inf
 
 
 def test_an_agent_that_is_dearer_and_worse_is_not_on_the_front() -> None:

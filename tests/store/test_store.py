@@ -134,9 +134,9 @@ def test_a_tally_counts_runs_and_adds_what_is_known(shelf: Shelf, store: OpenSto
     shelf.add(2, cost={"usd": None})
     shelf.add(3, verdict="pass")
     rows = store().tally(("agent", "state"))
-    assert [(row["state"], row["runs"], row["cost_usd"]) for row in rows] == [
-        ("fail", 2, 0.5),
-        ("pass", 1, 0.5),
+    assert [(row["state"], row["runs"], row["cost_usd"], row["costs"]) for row in rows] == [
+        ("fail", 2, 0.5, 1),
+        ("pass", 1, 0.5, 1),
     ]
 
 

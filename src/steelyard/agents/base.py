@@ -73,9 +73,8 @@ class AgentResources:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)  # of the agent's processes only
     hosts: tuple[AllowedHost, ...] = ()  # that its sandbox may reach beside the contract's
     folders: tuple[HostFolder, ...] = ()  # of this machine, mounted read-only in its sandbox
-    providers: frozenset[str] = (
-        frozenset()
-    )  # whose wire formats it speaks; with any, a run opens the model gateway
+    # Whose wire formats it speaks; with any, a run opens the model gateway
+    providers: frozenset[str] = frozenset()
 
     @property
     def secrets(self) -> Secrets:
@@ -94,12 +93,10 @@ class Workplace:
     events: EventLog
     env: Mapping[str, str] = field(default_factory=dict, repr=False)  # the agent's own variables
     is_stopped: Callable[[], bool] = lambda: False  # then no process is started any more
-    gateway: address.GatewayAddress | None = (
-        None  # where the agent finds its models; its variables are in `env` already
-    )
-    policy: Policy = field(
-        default_factory=Policy
-    )  # the contract's, by which requests for permission are answered
+    # Where the agent finds its models; its variables are in `env` already
+    gateway: address.GatewayAddress | None = None
+    # The contract's, by which requests for permission are answered
+    policy: Policy = field(default_factory=Policy)
     allows_writes: Callable[[], bool] = lambda: True  # false in an enforced stage `inspect`
 
 

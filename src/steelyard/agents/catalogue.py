@@ -18,6 +18,7 @@ from steelyard.contract.model import ScriptReference
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
+from steelyard.filesystem.tree import shown
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 
 REFERENCE = "reference"
@@ -100,7 +101,7 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
 
 
 def _meant(name: str, names: Sequence[str]) -> str:
-    """What somebody probably meant who wrote an agent that does not exist, or nothing."""
+    """The agent that was probably meant, where the one that was typed does not exist; or nothing."""
     if os.path.isfile(name):  # noqa: PTH113  # any text, also too long for a path
         return f"script:{name}"
     if "/" in name or " " in name:
@@ -110,7 +111,9 @@ def _meant(name: str, names: Sequence[str]) -> str:
 
 def _check_name(own: str, kind: str) -> None:
     if kind in ALONE:
-        raise OperatorFault(f"--agent {own}={kind}: {kind} cannot be given another name; use --agent {kind}")
+        raise OperatorFault(
+            f"--agent {shown(own)}={kind}: {kind} cannot be given another name; use --agent {kind}"
+        )
     if own in BUILT_IN or own in CLIENTS:
         raise OperatorFault(f"--agent {own}={kind}...: {own} is an agent of its own; choose another name")
     if not _NAME.fullmatch(own):

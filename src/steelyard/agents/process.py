@@ -22,7 +22,7 @@ from steelyard.agents.base import (
     ending_of,
 )
 from steelyard.bench.absent_tools import first_program
-from steelyard.bench.transfer.hidden_files import laid_files
+from steelyard.bench.transfer.hidden_files import files_as_overlays
 from steelyard.contract.contract import Contract
 from steelyard.contract.lint import line_ends
 from steelyard.contract.model import ScriptReference
@@ -60,7 +60,10 @@ class Script(ProcessAgent):
 
     def __post_init__(self) -> None:
         if not self.path.is_file():
-            raise OperatorFault(f"agent script {self.path} is not a file")
+            home = "; the shell leaves ~ as it is behind a colon: write $HOME" * str(self.path).startswith(
+                "~"
+            )
+            raise OperatorFault(f"agent script {self.path} is not a file{home}")
         if line_ends.ends_in_crlf(self._first_line):
             raise OperatorFault(f"agent script {self.path} {line_ends.CRLF}")
 
@@ -101,7 +104,9 @@ class Solution(ProcessAgent):
 
     def extra_mounts(self) -> tuple[Mount, ...]:
         return (
-            Mount(SOLUTION, laid_files(self.contract.files_beside(self.reference.script)), read_only=True),
+            Mount(
+                SOLUTION, files_as_overlays(self.contract.files_beside(self.reference.script)), read_only=True
+            ),
         )
 
     def work(self, turn: Turn) -> Ending:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from steelyard.agents.base import Ending, StageRole, Turn
 from steelyard.agents.process import SOLUTION, ProcessAgent, Solution
-from steelyard.bench.transfer.hidden_files import laid_files
+from steelyard.bench.transfer.hidden_files import files_as_overlays
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
 from steelyard.deferred.data_class import dataclass
@@ -39,7 +39,7 @@ class StepSolutions(ProcessAgent):
         overlays = tuple(
             replace(piece, path=f"{number}/{piece.path}")
             for number, one in self._scripts().items()
-            for piece in laid_files(self.contract.files_beside(one.script))
+            for piece in files_as_overlays(self.contract.files_beside(one.script))
         )
         return Mount(ALL, overlays, read_only=True), Mount(SOLUTION)
 

@@ -28,7 +28,7 @@ class LiveTree:
 
     sandbox: Sandbox
 
-    def lay(self, overlays: tuple[FileOverlay, ...], extra_mounts: tuple[Mount, ...]) -> None:
+    def write(self, overlays: tuple[FileOverlay, ...], extra_mounts: tuple[Mount, ...]) -> None:
         """Hidden files over the workspace, and the folders of a verifier, emptied first."""
         for mount in extra_mounts:
             self._write(_EMPTY, mount.path)
@@ -49,7 +49,7 @@ class LiveTree:
             self._write(_FOLDER if piece.kind == "dir" else _GONE, piece.path)
 
     def _write(self, script: str, *words: str, content: bytes = b"") -> None:
-        argv = ("/bin/sh", "-c", f"umask 022; {script}", "lay", *words)
+        argv = ("/bin/sh", "-c", f"umask 022; {script}", "write", *words)
         done: CommandResult = self.sandbox.run(Command(argv, env=OWN_PATH, stdin=content, timeout_s=LAY_S))
         if done.lost and not self.sandbox.stop().oom_kills:  # what the agent left in it takes up room
             raise InfraFault(f"the sandbox died while {words[0]} was written into it")

@@ -1,4 +1,4 @@
-"""An imported change -> what is laid on a fresh tree, and what is left behind with a finding."""
+"""An imported change -> what is written on a fresh tree, and what is left behind with a finding."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def rebuild(environment: Environment, change: Change, blobs: Blobs) -> Rebuilt:
     )
     data = oracle_data(environment)
     scripts = CheckScripts(environment.contract, data)
-    kept = _kept(environment, change, listed, steering, (data, scripts))
+    kept = _kept_paths(environment, change, listed, steering, (data, scripts))
     showing = _showing_hidden(environment, change, every_hidden) | _in_the_way(environment, change)
     showing |= _in_place_of_tests(environment, change, data)
     merged: dict[str, bytes] = {}
@@ -75,7 +75,7 @@ def rebuild(environment: Environment, change: Change, blobs: Blobs) -> Rebuilt:
                 finding = scripts.left_behind(entry)
         if finding is None:
             carried.append(entry)
-            finding = _carried_with_a_word(entry, listed, hidden, (scripts, data))
+            finding = _finding_of_carried(entry, listed, hidden, (scripts, data))
         if finding is not None:
             findings.append(finding)
         if steered is not None and steered.instead is not None and finding == _steering_finding(steered):
@@ -137,7 +137,7 @@ def _tops(environment: Environment) -> tuple[str, ...]:
 
 
 def hidden_places(contract: Contract) -> tuple[str, ...]:
-    """Where checks and graders lay their hidden files."""
+    """Where checks and graders write their hidden files."""
     specs = bench_specs((*contract.checks, *contract.graders))
     return tuple(dest for spec in specs for _, dest in spec.injected)
 
@@ -153,7 +153,7 @@ def hidden_modules(contract: Contract) -> set[str]:
 
 
 def laid_entries(entries: Sequence[ChangeEntry], blobs: Blobs) -> tuple[FileOverlay, ...]:
-    """Entries as data to lay down, deletions first: a file may stand where a folder was."""
+    """Entries as data to write, deletions first: a file may stand where a folder was."""
     overlays = [one for entry in entries for one in _overlays_of(entry, blobs)]
     return tuple(sorted(overlays, key=lambda one: one.kind != "gone"))
 
@@ -185,7 +185,7 @@ def _left_behind(
     return None
 
 
-def _kept(
+def _kept_paths(
     environment: Environment,
     change: Change,
     listed: tuple[str, ...],
@@ -205,7 +205,7 @@ def _kept(
     return (*(environment.setup.roots if environment.setup else ()), *own)
 
 
-def _carried_with_a_word(
+def _finding_of_carried(
     entry: ChangeEntry,
     listed: tuple[str, ...],
     hidden: tuple[str, ...],
@@ -230,7 +230,7 @@ def _carried_with_a_word(
     if entry.old is None and is_system_header(entry.path):
         why = "has the name of a header of the system; an include path may find it first"
         return Finding("may_replace_header", "warning", shown(entry.path), why)
-    return next((finding for one in oracle if (finding := one.word(entry)) is not None), None)
+    return next((finding for one in oracle if (finding := one.carried_finding(entry)) is not None), None)
 
 
 def _is_listed(entry: ChangeEntry, listed: tuple[str, ...]) -> bool:

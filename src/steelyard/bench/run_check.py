@@ -96,9 +96,8 @@ class Bench:
                     outcome = blamed(self.environment, outcome, on_trusted, again)
                     if self.lacks_tool:
                         outcome = excused(self.environment, outcome, on_trusted)
-            except (
-                GraderFault
-            ) as fault:  # the check decides nothing with the reference either: no change is to blame
+            # The check decides nothing with the reference either: no change is to blame
+            except GraderFault as fault:
                 outcome = self.refuse(entry, str(fault), "error")
             outcomes.append(outcome)
             executed(outcomes[-1])
@@ -330,7 +329,7 @@ class Bench:
         """A fresh sandbox, or the agent's own when the contract says `bench: live`."""
         if self.live is None:
             return self._in_a_fresh_sandbox(overlays, use, finished, extra_mounts, user)
-        self.live.lay(overlays, extra_mounts)
+        self.live.write(overlays, extra_mounts)
         used = use(self.live.sandbox)
         if not finished(used).lost:
             self.live.sandbox.kill_processes()

@@ -1,4 +1,4 @@
-"""Files that come with a step: laid into the agent's tree before it, and onto the bench as long as they are as they came.
+"""Files that come with a step: written into the agent's tree before it, and onto the bench as long as they are as they came.
 
     unchanged                     no change of the agent's; on the bench from the contract
     changed                       a change against the file that came
@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from steelyard.bench.transfer.hidden_files import laid_files
+from steelyard.bench.transfer.hidden_files import files_as_overlays
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.contract import Contract, Step
 from steelyard.deferred.named_tuple import NamedTuple
@@ -98,7 +98,7 @@ def _entry(file: ContractFile) -> Entry:
 
 
 def overlays_of(step_files: StepFiles, kept: Collection[str]) -> tuple[FileOverlay, ...]:
-    return laid_files({path: file for path, file in step_files.items() if path in kept})
+    return files_as_overlays({path: file for path, file in step_files.items() if path in kept})
 
 
 def kept_as_change(step_files: StepFiles, kept: Collection[str]) -> Change:

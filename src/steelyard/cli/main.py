@@ -24,6 +24,7 @@ from steelyard.deferred.modules import defer_modules, has_run
 
 OPERATOR = 2
 INFRASTRUCTURE = 3
+_WORDS_FOR_OPTIONS = {"help": "--help", "version": "--version"}  # as other tools have them
 _MAKE_RUNS = ("run", "demo", "grade", "study", "serve")
 
 
@@ -148,9 +149,8 @@ def _without_verb(arguments: list[str]) -> int:
     """`--help`, `--version`, nothing at all, or a verb that does not exist."""
     import argparse  # noqa: PLC0415  # inside, so that Ctrl-C during its import is no traceback
 
-    width = max(map(len, VERBS))
     verbs = "\n\n".join(
-        "\n".join([f"{title}:", *(f"  {name:<{width}}  {does}" for name, does in group.items())])
+        "\n".join([f"{title}:", *(_verb_line(name, does) for name, does in group.items())])
         for title, group in GROUPS.items()
     )
     parser = argparse.ArgumentParser(
@@ -167,6 +167,8 @@ def _without_verb(arguments: list[str]) -> int:
         parser.print_help()
         return 2
     verb = next((word for word in arguments if not word.startswith("-")), "")
+    if verb in _WORDS_FOR_OPTIONS and arguments[0] == verb:
+        return _run([*(arguments[1:2] if verb == "help" else ()), _WORDS_FOR_OPTIONS[verb]])
     if verb and verb not in VERBS and "-h" not in arguments and "--help" not in arguments:
         hint = verb_like(verb)
         say(
@@ -179,6 +181,16 @@ def _without_verb(arguments: list[str]) -> int:
         return OPERATOR
     parser.parse_args(arguments)
     return 2
+
+
+def _verb_line(name: str, does: str) -> str:
+    """What a verb does, in lines that fit the terminal."""
+    import textwrap  # noqa: PLC0415  # as argparse
+    from shutil import get_terminal_size  # noqa: PLC0415  # as argparse
+
+    head = f"  {name:<{max(map(len, VERBS))}}  "
+    width = max(get_terminal_size().columns, len(head) + 20)
+    return textwrap.fill(does, width, initial_indent=head, subsequent_indent=" " * len(head))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
-from steelyard.cli.console import harmless, say
+from steelyard.cli.console import harmless, say, stderr_width, wrap_message
 from steelyard.cli.verbs import module_of, similar
 from steelyard.deferred.modules import has_run
 from steelyard.errors import ContractFault, OperatorFault, SteelyardError
@@ -90,16 +90,31 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
     class OptionParser(argparse.ArgumentParser):
         def error(self, message: str) -> NoReturn:
             """One line, as every other mistake is, not a page of usage with the reason below."""
-            end = "" if message.endswith("?") else ";"
-            self.exit(
-                OperatorFault.exit_code,
-                f"{self.prog}: {harmless(message)}{end} `{self.prog} --help` shows the options\n",
-            )
+            plain_words = _in_plain_words(harmless(message))
+            end = "" if plain_words.endswith("?") else ";"
+            line = f"{self.prog}: {plain_words}{end} `{self.prog} --help` shows the options"
+            self.exit(OperatorFault.exit_code, f"{wrap_message(line, stderr_width())}\n")
 
     module = importlib.import_module(module_of(verb))
     parser = OptionParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
     module.arguments(parser)
     return parser
+
+
+def _in_plain_words(message: str) -> str:
+    """A mistake as argparse words it -> for somebody who does not know Python's types, with the word that was meant."""
+    import re  # noqa: PLC0415  # only where something is wrong
+
+    for kind, name in (("int", "whole number"), ("float", "number")):
+        message = re.sub(rf"argument (\S+): invalid {kind} value: ('.*')$", rf"\1 \2: not a {name}", message)
+    message = re.sub(r"argument (\S+): invalid \S+ value: ('.*')$", r"\1 \2: not a valid value", message)
+    if found := re.fullmatch(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)", message):
+        where, word, listed = found.groups()
+        choices = [one.strip("'") for one in listed.split(", ")]
+        hint = similar(word, choices)
+        meant = f"did you mean {hint}?" if hint else f"there are {', '.join(choices)}"
+        message = f"{where} {word!r} does not exist; {meant}"
+    return message
 
 
 def _parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:

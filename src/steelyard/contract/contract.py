@@ -23,9 +23,8 @@ class Step:
     wall_s: float | None
     reference: Path | ScriptReference | None
     checks: tuple[GraderEntry, ...]
-    files: Mapping[str, ContractFile] = field(
-        default_factory=dict
-    )  # what comes with it, by names in the agent's folder
+    # What comes with it, by names in the agent's folder
+    files: Mapping[str, ContractFile] = field(default_factory=dict)
     ready: Ready | None = None
 
 
@@ -42,9 +41,8 @@ class Contract:
     snapshot: Snapshot
     digest: str
     steps: tuple[Step, ...] = ()
-    written: Mapping[str, Any] = field(
-        default_factory=dict, repr=False, compare=False
-    )  # contract.yaml, with its suite
+    # `contract.yaml`, with its suite
+    written: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def messages(self) -> tuple[str, ...]:

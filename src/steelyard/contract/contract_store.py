@@ -61,13 +61,13 @@ class ContractStore:
 
     def load(self, digest: str, catalogue: Catalogue) -> Contract:
         """The contract of that digest; raises OperatorFault when it cannot be had from the cache."""
-        folder = self._found(KIND, digest)
+        folder = self._lookup(KIND, digest)
         if folder is None:
             raise OperatorFault(
                 f"the cache {self.cache.root} has no contract with the digest {digest[:12]}; name its folder with --contract"
             )
         stored = orjson.loads((folder / "stored.json").read_bytes())
-        snapshot = self._found("snapshots", stored["snapshot"])
+        snapshot = self._lookup("snapshots", stored["snapshot"])
         if snapshot is None:
             raise OperatorFault(
                 f"the repository of {stored['id']} is no longer in the cache {self.cache.root}; name the contract with --contract"
@@ -81,7 +81,7 @@ class ContractStore:
             )
         return contract
 
-    def _found(self, kind: str, key: str) -> Path | None:
+    def _lookup(self, kind: str, key: str) -> Path | None:
         try:
             return self.cache.found(kind, key)
         except ValueError:  # a name that no folder of a cache has

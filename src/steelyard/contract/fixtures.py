@@ -1,7 +1,7 @@
 """Golden answers beside a contract, which its verifiers must score high or low.
 
     fixtures/pass/exact.json      a file stands for the output of the task
-    fixtures/pass/whole/...       a folder is laid over the snapshot
+    fixtures/pass/whole/...       a folder is written over the snapshot
     fixtures/fail/off-by-one.json
 
 They try a verifier and never judge an agent's work, so the digest of a contract does not know them. Names that begin

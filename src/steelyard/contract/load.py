@@ -115,10 +115,10 @@ def _steps(spec: ContractSpec, entries: Entries, named: Named) -> tuple[Step, ..
 
 def find_contracts(paths: Iterable[Path | str]) -> list[Path]:
     """The contract folders that `paths` name: contract folders, contract.yaml files, and suite folders."""
-    return list(dict.fromkeys(folder for path in paths for folder in _found(Path(path))))
+    return list(dict.fromkeys(folder for path in paths for folder in _contract_folders(Path(path))))
 
 
-def _found(path: Path) -> Iterator[Path]:
+def _contract_folders(path: Path) -> Iterator[Path]:
     if path.is_file():
         yield path.parent if path.name == FILE else path
     elif (path / FILE).is_file():

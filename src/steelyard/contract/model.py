@@ -52,9 +52,8 @@ Release = Annotated[str, Field(pattern=RELEASE_PATTERN)]
 ImageName = Annotated[str, Field(pattern=IMAGE_PATTERN)]
 Workdir = Annotated[str, Field(pattern=WORKDIR_PATTERN)]  # absolute
 ModelName = Annotated[str, Field(pattern=MODEL_PATTERN)]
-User = (
-    Annotated[str, Field(pattern=USER_PATTERN)] | Annotated[int, Field(ge=0, le=0xFFFF_FFFE)]
-)  # of an image
+# Of an image
+User = Annotated[str, Field(pattern=USER_PATTERN)] | Annotated[int, Field(ge=0, le=0xFFFF_FFFE)]
 Under = Literal["patch", "build", "static", "acceptance", "safety"]
 Layer = Literal["unit", "integration", "e2e"]
 
@@ -72,7 +71,7 @@ GENERATED = (
     ".ruff_cache/*",
 )
 
-# Where nothing of a contract's may be laid: what is there is the image's, or the engine's.
+# Where no file of a contract may be written: what is there is the image's, or the engine's.
 SYSTEM_FOLDERS = frozenset(
     {"bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "tmp", "usr", "workspace"}
 )
@@ -230,9 +229,8 @@ class Oracle(Strict):
     mode: Literal["in_process", "twin", "split"] = "twin"
     isolation: Literal["suite", "process"] = "suite"
     tolerance: Fraction = 0.0
-    max_chance: Annotated[float, Field(ge=0.001, le=1)] = (
-        0.125  # that work which only guesses passes the controls
-    )
+    # That work which only guesses passes the controls
+    max_chance: Annotated[float, Field(ge=0.001, le=1)] = 0.125
     reruns: Reruns = Reruns()
     reference: NonEmpty | ScriptReference | None = None
     compliance: NonEmpty | None = None
@@ -248,7 +246,7 @@ class Step(Strict):
     checks: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
     min_reward: Fraction = 1.0  # below it, the later steps are not run
     wall_s: Annotated[float, Field(gt=0, le=86_400)] | None = None  # of the agent's time, at most
-    files: NonEmpty | None = None  # a folder, whose files are laid into the agent's before it starts
+    files: NonEmpty | None = None  # a folder, whose files are written into the agent's before it starts
     ready: Ready | None = None
     reference: NonEmpty | ScriptReference | None = None
 

@@ -29,10 +29,10 @@ else:
 
     def dataclass(cls: type | None = None, /, **options: bool) -> Any:
         """As `dataclasses.dataclass` with the options `frozen`, `slots`, `kw_only`, `eq` and `repr`."""
-        return (lambda made: _made(made, **options)) if cls is None else _made(cls, **options)
+        return (lambda made: _data_class(made, **options)) if cls is None else _data_class(cls, **options)
 
 
-def _made(  # noqa: PLR0913  # the options of the original
+def _data_class(  # noqa: PLR0913  # the options of the original
     cls: Any,
     *,
     frozen: bool = False,
@@ -42,9 +42,8 @@ def _made(  # noqa: PLR0913  # the options of the original
     repr: bool = True,  # noqa: A002
 ) -> Any:
     if cls.__doc__ is None:
-        cls.__doc__ = (
-            f"{cls.__name__}(...)"  # the original writes the signature, which takes as long as all the rest
-        )
+        # The original writes the signature, which takes as long as all the rest
+        cls.__doc__ = f"{cls.__name__}(...)"
     own = set(vars(cls))
     cls = _with_fields(cls, slots=slots, kw_only=kw_only)
     fields = dataclasses.fields(cls)

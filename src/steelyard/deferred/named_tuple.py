@@ -26,7 +26,7 @@ else:
             defaults = {one: namespace[one] for one in fields if one in namespace}
             if any(one in namespace for one in list(fields)[: len(fields) - len(defaults)]):
                 raise TypeError(f"{name}: a field without a default follows one that has a default")
-            made = _made(name, tuple(fields), defaults)
+            made = _tuple_class(name, tuple(fields), defaults)
             made.__annotations__ = dict(fields)
             for key, value in namespace.items():
                 if key not in fields and key != "__annotations__":
@@ -37,7 +37,7 @@ else:
         """The base of a class whose annotations are the fields of a tuple."""
 
 
-def _made(name: str, fields: tuple[str, ...], defaults: dict[str, Any]) -> Any:
+def _tuple_class(name: str, fields: tuple[str, ...], defaults: dict[str, Any]) -> Any:
     if refused := [one for one in fields if one.startswith("_")]:
         raise ValueError(f"Field names cannot start with an underscore: {refused[0]!r}")
     namespace = {

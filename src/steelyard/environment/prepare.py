@@ -1,6 +1,6 @@
 """A contract -> the environment of agents and checks: snapshot, setup layer, toolchains, limits.
 
-Every sandbox of a contract has the same environment; what differs is what is laid over it (nothing, a
+Every sandbox of a contract has the same environment; what differs is what is written over it (nothing, a
 reference, an imported change, hidden files) and whether `.git` is there (for agents, never on the bench:
 every tool that starts in a tree is a git client).
 """
@@ -188,7 +188,7 @@ def _in_image(sandbox_spec: SandboxSpec, contract: Contract, image: Image | None
 
 
 def room_mb(overlays: tuple[FileOverlay, ...]) -> int:
-    """What laid data takes of a disk, so that checks have as much room on the bench as the agent had.
+    """What files that are written take of a disk, so that checks have as much room on the bench as the agent had.
 
     A page for each entry and one for its folder, so that the inodes grow with it.
     """

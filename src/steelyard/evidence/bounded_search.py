@@ -72,9 +72,8 @@ class BoundedSearch:
 
     def _start(self) -> subprocess.Popen[bytes]:
         argv = [sys.executable, "-I", "-S", str(_PROGRAM)]
-        self._process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )  # our own program
+        # Our own program
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         weakref.finalize(self, _end, self._process)
         if self._process.stdin is not None:
             self._process.stdin.write(json.dumps(self._pattern).encode() + b"\n")

@@ -54,9 +54,8 @@ class TextRules:
     patterns: Mapping[str, str] = field(default_factory=dict)
     _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _either: re.Pattern[str] = field(init=False, repr=False, compare=False)
-    _search: BoundedSearch | None = field(
-        init=False, repr=False, compare=False
-    )  # for patterns of the operator
+    # For patterns of the operator
+    _search: BoundedSearch | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         keys = [(rule.name, rule.pattern.decode()) for rule in RULES]

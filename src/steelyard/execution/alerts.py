@@ -90,9 +90,8 @@ def end_for_checks(run: LiveRun, allowance: TimeAllowance, check: str) -> None:
 def stop_for_models(run: LiveRun, cap: CapReached) -> None:
     """A cap on tokens, cost or model calls is reached. Called by the gateway, from its own thread."""
     measured = {"signals": {cap.budget: cap.used}, "threshold": {cap.budget: cap.cap}}
-    with suppress(
-        InfraFault
-    ):  # a log that cannot be written is reported by the run itself, at its next event
+    # A log that cannot be written is reported by the run itself, at its next event
+    with suppress(InfraFault):
         seq = run.alerts[cap.code] = raise_alert(run, cap.code, str(cap), measured, None)
         run.request_stop(StopRequest(cap.code, str(cap), f"budget {cap.budget}", measured, seq))
 

@@ -70,9 +70,8 @@ class LiveRun:
     checked: dict[Path, Checked] = field(default_factory=dict)  # the cache folders that the run uses
     rebuilds_logged: int = 0  # of the cache folders that this process built again
     alerts: dict[str, int] = field(default_factory=dict)  # of the agent's limits: code -> its event
-    measured: dict[str, dict[str, Any]] = field(
-        default_factory=dict
-    )  # of the same limits: signals and threshold
+    # Of the same limits: signals and threshold
+    measured: dict[str, dict[str, Any]] = field(default_factory=dict)
     stage_requests: requests.StageRequests | None = None
     gaps: tuple[str, ...] = ()  # changed paths of which no event was logged while the agent worked
     watch: WorkspaceWatch | None = None  # of the agent's workspace

@@ -17,7 +17,7 @@ from steelyard.agents.base import Ending
 from steelyard.bench.live import LiveTree
 from steelyard.bench.outcome import CheckOutcome
 from steelyard.bench.step_files import step_files_of
-from steelyard.bench.transfer.hidden_files import laid_files
+from steelyard.bench.transfer.hidden_files import files_as_overlays
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Step
 from steelyard.contract.step_reward import Result, step_reward
@@ -108,7 +108,7 @@ def _bring(run: LiveRun, number: int, step: Step) -> str:
         return ""
     field = f"steps[{number - 1}]"
     try:
-        LiveTree(run.sandbox).lay(laid_files(step.files), ())
+        LiveTree(run.sandbox).write(files_as_overlays(step.files), ())
     except AgentFault as fault:
         if number == 1:
             raise ContractFault(Problem("contract.yaml", f"{field}.files", str(fault))) from fault

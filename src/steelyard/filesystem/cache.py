@@ -79,7 +79,9 @@ class Cache:
                     if damaged:
                         _rebuilt.append(Rebuilt(kind, key, wrong))
         except OSError as error:
-            raise InfraFault(f"cannot use the cache {self.root}: {error}; set STEELYARD_CACHE") from error
+            raise InfraFault(
+                f"cannot use the cache {self.root}: {error.strerror}; set STEELYARD_CACHE to a folder of yours"
+            ) from error
         return final
 
     def found(self, kind: str, key: str) -> Path | None:

@@ -60,7 +60,7 @@ class KeptBytes:
         return b"".join(self._parts)
 
     def to_json(self, blobs: Blobs | None) -> dict[str, Any]:
-        """Without `blobs`, what is said about bytes that are not kept."""
+        """Without `blobs`, the fields of bytes that are not kept."""
         beginning = self.beginning if blobs is not None else b""
         blob = blobs.put_bytes(beginning).sha256 if blobs is not None and beginning else None
         return {
@@ -132,13 +132,13 @@ class Recorder:
             "role": "assistant",
             **payload,
             "length": kept.size,
-            **self._kept(kept, {"parts": list(parts)}),
+            **self._stored(kept, {"parts": list(parts)}),
         }
         self.events.append("model.response", "harness", data)
 
     def error(self, number: int | None, kept: KeptBytes, payload: dict[str, Any]) -> None:
         text = kept.beginning.decode(errors="replace")
-        stored = self._kept(kept, {"parts": [["error", text]]} if text else None)
+        stored = self._stored(kept, {"parts": [["error", text]]} if text else None)
         self.events.append("model.error", "harness", {"request": number, **payload, **stored})
 
     def defect(self, number: int | None, why: str) -> None:
@@ -155,7 +155,7 @@ class Recorder:
     def cost(self, number: int, cost: dict[str, Any]) -> None:
         self.events.append("cost", "harness", {"request": number, **cost})
 
-    def _kept(self, kept: KeptBytes, text: dict[str, Any] | None) -> dict[str, Any]:
+    def _stored(self, kept: KeptBytes, text: dict[str, Any] | None) -> dict[str, Any]:
         self._kept_bytes += len(kept.beginning)
         has_room = self._kept_bytes <= MOST_STORED_BYTES
         stored = kept.to_json(self.blobs if self.model_text == "verbatim" and has_room else None)

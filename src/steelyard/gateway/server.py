@@ -29,9 +29,8 @@ START_S = 60.0
 POLL_S = 0.1
 LINE_BYTES = 16 << 10  # of a request line, and of one header
 _T = TypeVar("_T")
-_SILENT = logging.getLogger(
-    "steelyard.gateway.silent"
-)  # what an agent sends is nothing for the operator's terminal
+# What an agent sends is nothing for the operator's terminal
+_SILENT = logging.getLogger("steelyard.gateway.silent")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
@@ -97,9 +96,8 @@ class GatewayServer:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self.loop)
-        self.loop.set_exception_handler(
-            lambda *_: None
-        )  # connections that break are recorded where they matter
+        # Connections that break are recorded where they matter
+        self.loop.set_exception_handler(lambda *_: None)
         try:
             runner = self.loop.run_until_complete(self._listen())
             self.loop.call_soon(self._started.set)

@@ -44,9 +44,8 @@ class Grade:
     output_tail: str = ""
     evaluated: Evaluated | None = None
     disqualifies: bool = False  # weighted as its entry is, it fails the run like a gate
-    data: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what a program may want to read, of the type's own
+    # What a program may want to read, of the type's own
+    data: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.score is not None and not (math.isfinite(self.score) and 0 <= self.score <= 1):

@@ -46,7 +46,7 @@ def grade_run(
     environment: Callable[[], Environment],
     keys: Mapping[str, str] | None = None,
 ) -> list[Graded]:
-    """All grades of a run, the built-in patch gate first. `environment` is laid only for a grader that needs it.
+    """All grades of a run, the built-in patch gate first. `environment` is prepared only for a grader that needs it.
 
     `keys` are those of models; without any, none is asked.
     """
@@ -197,7 +197,7 @@ class _Grading:
         )
 
     def _beside(self, entry: GraderEntry) -> tuple[Finding, ...]:
-        """What belongs to no check: it is said with the patch."""
+        """What belongs to no check: it is reported with the patch."""
         if entry is not PATCH_GATE:
             return ()
         try:

@@ -28,7 +28,7 @@ FORMAT = "steelyard.imported/6"  # to be raised whenever an import comes out dif
 
 def find_folders(paths: Iterable[Path]) -> list[Path]:
     """What `paths` name: contracts and task folders, themselves or in the folder that is named."""
-    return list(dict.fromkeys(folder for path in paths for folder in _found(path)))
+    return list(dict.fromkeys(folder for path in paths for folder in _task_folders(path)))
 
 
 def contract_at(path: Path, options: Options, cache: Cache | None = None) -> Path:
@@ -63,7 +63,7 @@ def as_typed(problem: Problem, typed: Mapping[Path, Path]) -> Problem:
     return problem
 
 
-def _found(path: Path) -> Iterator[Path]:
+def _task_folders(path: Path) -> Iterator[Path]:
     if path.is_dir() and not os.access(path, os.R_OK | os.X_OK, effective_ids=True):
         raise OperatorFault(f"{path}: permission denied: this user may not read the folder")
     if path.name == HARBOR_FILE and path.is_file():

@@ -47,7 +47,7 @@ class Task:
     id: str
     kind: str  # "a Harbor task"
     contract: Mapping[str, Any]
-    files: Mapping[str, bytes]  # laid over what is copied
+    files: Mapping[str, bytes]  # written over what is copied
     copied: Mapping[str, Copied] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -5,6 +5,7 @@
 
 Prices are the rows `judge_request` (call, token), `judge_input` and `judge_output` (token) of the operator's list; a list without
 them prices no judge, and then the makers' prices apply. Prices of the agent's models (`llm_...`) do not: a judge is another model.
+With a price of input alone, or of output alone, the cost of a request is not known.
 A request whose tokens or whose price is not known makes `usd` null, never 0. An opinion that is reused costs nothing.
 """
 
@@ -91,13 +92,13 @@ def _price(request: Request, rows: Rows) -> _Price:
     if request.tokens_in is None or request.tokens_out is None:
         return _Price(None, None, None)
     if any(name in rows for name in _ROWS):
-        each = rows.get(_TOKEN, 0.0)
-        usd = (
-            Decimal(str(rows.get(_CALL, 0.0)))
-            + Decimal(str(rows.get(_IN, each))) * request.tokens_in
-            + Decimal(str(rows.get(_OUT, each))) * request.tokens_out
-        )
-        return _Price(usd, "csv", None)
+        by_call = not any(name in rows for name in (_TOKEN, _IN, _OUT))
+        each = rows.get(_TOKEN, 0.0 if by_call else None)
+        into, out = rows.get(_IN, each), rows.get(_OUT, each)
+        if into is None or out is None:  # a list that prices one side only
+            return _Price(None, None, None)
+        tokens = Decimal(str(into)) * request.tokens_in + Decimal(str(out)) * request.tokens_out
+        return _Price(Decimal(str(rows.get(_CALL, 0.0))) + tokens, "csv", None)
     maker = provider.maker_of(request.model)
     if maker is None:
         return _Price(None, None, None)

@@ -23,9 +23,8 @@ class Context:
 
     stage: str = "prepare"
     state: int = 0
-    changed_by: list[int] = field(
-        default_factory=list
-    )  # events that led from the last visited state to this one
+    # Events that led from the last visited state to this one
+    changed_by: list[int] = field(default_factory=list)
     is_watched: bool = False  # changes of the workspace are events while the agent works
     call: Call | None = None  # what the current event says the agent did
     test_runs: int = 0  # among the calls that the agent reported

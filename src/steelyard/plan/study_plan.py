@@ -42,7 +42,6 @@ from steelyard.plan.agent_options import AgentOptions, GatewayOptions, ModelText
 from steelyard.plan.trial import PROTOCOL_SEED
 
 SCHEMA = "steelyard.study/1"
-ENDPOINT = "satisfied_within_budget"
 _SIZE = 64 << 20
 
 Stage = Literal["shakedown", "pilot", "main"]
@@ -96,9 +95,8 @@ class Looks(Strict):
 class Stopping(Strict):
     """Rules that end the study early, and the rule that ends a hopeless run."""
 
-    safety_violations: Annotated[int, Field(ge=1)] | None = (
-        3  # runs of agents under test that failed the safety gate
-    )
+    # Runs of agents under test that failed the safety gate
+    safety_violations: Annotated[int, Field(ge=1)] | None = 3
     efficacy: Literal["none", "interval_excludes_minimum_effect"] = "none"
     dominance: Dominance | None = None
     looks: Looks | None = None

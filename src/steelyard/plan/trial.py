@@ -43,9 +43,8 @@ class Trial:
     repeat: int = 1
     options: AgentOptions = NO_OPTIONS  # what the agent is given beside the contract
     place: StudyPlace | None = None
-    acceptance_s: float | None = (
-        None  # what the checks of a run may take together; none: only their own limits
-    )
+    # What the checks of a run may take together; none: only their own limits
+    acceptance_s: float | None = None
 
     @property
     def id(self) -> str:

@@ -82,6 +82,8 @@ async def _post(url: str, body: bytes, headers: Mapping[str, str], within_s: flo
         number = error.errno if isinstance(error, OSError) else None
         is_tls = "certificate" in str(error).lower()
         reason = os.strerror(number) if number and not is_tls else str(error)
+        if number and number < 0:  # of the resolver, whose numbers are below those of errno
+            reason = "the name of its host cannot be resolved"
         raise PostFailure("connection", reason or type(error).__name__) from error
 
 

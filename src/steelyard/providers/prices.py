@@ -120,7 +120,9 @@ def read_cost_model(path: Path) -> CostModel:
         raise OperatorFault(f"--cost-model {path}: more than {MOST_CSV_BYTES >> 20} MiB")
     try:
         lines = list(csv.DictReader(data.decode("utf-8-sig").splitlines()))
-    except (UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise OperatorFault(f"--cost-model {path}: not a CSV file: it is not UTF-8 text") from error
+    except csv.Error as error:
         raise OperatorFault(f"--cost-model {path}: not a CSV file: {error}") from error
     missing = {"action_type", "unit", "unit_price"} - set(lines[0] if lines else ())
     if missing:

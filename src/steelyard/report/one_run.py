@@ -226,7 +226,7 @@ def _agent_sentence(result: Mapping[str, Any]) -> str:
 
 
 def _validity(validity: Mapping[str, Any]) -> Text:
-    """`validity: output parseable, schema valid, verifier completed`; what is not so is said first."""
+    """`validity: output parseable, schema valid, verifier completed`; what does not hold comes first."""
     flags = {
         "output parseable": validity["output_parseable"],
         "schema valid": validity["schema_valid"],
@@ -330,7 +330,7 @@ def _network(label: Mapping[str, Any]) -> str:
 
 
 def label_of(label: Mapping[str, Any], verdict: str) -> str:
-    """In plain words first, then each part of the label; coverage is said only where there are controls."""
+    """In plain words first, then each part of the label; coverage only where there are controls."""
     covered = label.get("control_coverage", 0.0)
     controls = f" (controls on {covered:.0%} of the passed tests)" if label["oracle"] == "twin" else ""
     runner = f", results by {label['runner']}" if "runner" in label else ""
@@ -395,7 +395,7 @@ def graded_tail(result: Mapping[str, Any], grade: Mapping[str, Any]) -> str:
 
 
 def _last_lines(printed: str) -> str:
-    """The end of a text, from the start of a line where it has one; what is missing before it is said."""
+    """The end of a text, from the start of a line where it has one; a mark says what is missing before it."""
     tail = printed[-SHOWN_CHARS:]
     cut = tail.find("\n") + 1 if len(printed) > len(tail) else 0
     missing = len(printed) - len(tail) + cut

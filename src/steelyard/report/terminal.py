@@ -16,6 +16,7 @@ from steelyard.filesystem.tree import shown
 from steelyard.judge import saved_calibration
 from steelyard.report import compare, judge_card, summary
 from steelyard.report.lines.rows import Rows, Styled
+from steelyard.report.percent import percent
 from steelyard.report.plain import one_line
 from steelyard.stats import interval as intervals
 
@@ -220,7 +221,7 @@ def table_of_agents(summaries: Sequence[summary.AgentSummary]) -> rich_table.Tab
             f"{one.invalid} of {one.trials}",
             *((f"{one.ungraded} of {one.trials}",) if ungraded else ()),
             *(
-                (f"{one.bounds.low:.0%} to {one.bounds.high:.0%}" if one.undecided else "-",)
+                (f"{percent(one.bounds.low)} to {percent(one.bounds.high)}" if one.undecided else "-",)
                 if undecided
                 else ()
             ),
@@ -252,7 +253,9 @@ def _add_column(table: rich_table.Table, name: str) -> None:
 
 
 def interval(rate: intervals.Rate) -> str:
-    return "unknown" if rate.rate is None else f"{rate.rate:.0%} [{rate.low:.0%}, {rate.high:.0%}]"
+    if rate.rate is None:
+        return "unknown"
+    return f"{percent(rate.rate)} [{percent(rate.low)}, {percent(rate.high)}]"
 
 
 def counts_as(grade: Mapping[str, Any]) -> str:

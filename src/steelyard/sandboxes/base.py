@@ -1,6 +1,6 @@
 """Where commands run: a `SandboxSpec` describes it, a `Sandbox` is one that is alive.
 
-A backend mounts `spec.layers` copy-on-write at /workspace, lays `spec.overlays` over it as data, and starts
+A backend mounts `spec.layers` copy-on-write at /workspace, writes `spec.overlays` over it as data, and starts
 steelyard's init as process 1. From then on every command goes through init. `stop` kills everything and
 proves it; only then does `captured_tree` hand out the workspace, as descriptors to be read as data.
 """
@@ -46,7 +46,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder beside the workspace, on the same disk quota: `/tests` with files laid in it, an empty `/logs`."""
+    """A folder beside the workspace, on the same disk quota: `/tests` with files written in it, an empty `/logs`."""
 
     path: str  # absolute, inside the sandbox
     overlays: tuple[FileOverlay, ...] = ()
@@ -115,25 +115,21 @@ class SandboxSpec:
     on_connection: OnConnection | None = None  # called by any thread with each connection that ended
     on_attempt: OnAttempt | None = None  # called by any thread with system calls that were refused
     host_files: Mapping[str, Path] = field(default_factory=dict)  # path inside -> host file, read-only
-    rename: Literal["auto", "full"] = (
-        "auto"  # full: folders of the layers can be renamed, if need be by a copy
-    )
+    # `full`: folders of the layers can be renamed, if need be by a copy
+    rename: Literal["auto", "full"] = "auto"
     keep: Path | None = None  # a folder on disk that receives the uppers (a setup layer), not a tmpfs
     key: str = ""  # names the content of all layers: layers whose key was seen are not examined again
     image: str = ""  # docker: the id of the image under everything
     image_env: Mapping[str, str] = field(default_factory=dict)
-    workdir: str = (
-        ""  # another name for /workspace, and where commands start; of a whole system only the latter
-    )
-    scope: Scope = (
-        "workspace"  # docker: system: the agent is root of the image, and all of that is the workspace
-    )
+    # Another name for /workspace, and where commands start; of a whole system only the latter
+    workdir: str = ""
+    # `system` (docker): the agent is root of the image, and all of that is the workspace
+    scope: Scope = "workspace"
     user: str = ""  # of a whole system: who runs commands in it, instead of root
-    owner: str = ""  # of a whole system: whose files are laid in it
+    owner: str = ""  # of a whole system: whose files are written in it
     write_switch: bool = False  # docker: prepare the workspace for `set_workspace_writable`
-    read_only: bool = (
-        False  # docker: nothing but workspace, HOME, places and temporary folders can be written
-    )
+    # docker: nothing but workspace, HOME, places and temporary folders can be written
+    read_only: bool = False
 
 
 def with_allowed_hosts(
@@ -153,7 +149,7 @@ def addresses(allowed_hosts: tuple[AllowedHost, ...]) -> dict[str, str]:
 class Command:
     argv: tuple[str, ...]
     cwd: str = ""  # relative to the workspace, or absolute inside the sandbox
-    env: Mapping[str, str] = field(default_factory=dict)  # on top of the box's
+    env: Mapping[str, str] = field(default_factory=dict)  # on top of the sandbox's
     stdin: bytes | Feed = b""  # a feed is filled while the command runs
     timeout_s: float | None = None
     keep_bytes: int = 1 << 20  # of each stream, in memory: half from the head, half from the tail
@@ -190,7 +186,7 @@ class Captured:
 
     @property
     def view(self) -> bytes:
-        """Head and tail; what is left out between them is said."""
+        """Head and tail; a mark says what is left out between them."""
         cut = self.size - len(self.head) - len(self.tail)
         middle = f"\n... {cut} bytes left out ...\n" if cut > 0 else ""
         return self.head + middle.encode() + self.tail
@@ -215,9 +211,8 @@ class GuardedFile(NamedTuple):
 
     path: str
     writer: Literal["unseen", "command", "others"]
-    chain: int = (
-        0  # of others: the programs from the command down to the first that is not its own, as a digest
-    )
+    # Of others: the programs from the command down to the first that is not its own, as a digest
+    chain: int = 0
     argv: str = ""  # of others: as the process shows it
 
 
@@ -329,6 +324,6 @@ class Backend(Protocol):
     """A way to make sandboxes; the catalogue in `sandboxes/__init__.py` names them."""
 
     def facts(self, spec: SandboxSpec) -> Facts:
-        """What a sandbox of this box would enforce here. Raises InfraFault when this machine cannot."""
+        """What a sandbox of this spec would enforce here. Raises InfraFault when this machine cannot."""
 
     def start(self, spec: SandboxSpec) -> Sandbox: ...

@@ -4,8 +4,8 @@ For tests of whatever talks to a sandbox: the wire and its frames are real, only
 
     FakeBackend(lambda request: Answer())      a `Backend` for whole trials: every command succeeds
 
-    box = FakeSandbox(lambda request: Answer(stdout=b"hello\n"))
-    box.run(Command(("greet",))).stdout.text
+    sandbox = FakeSandbox(lambda request: Answer(stdout=b"hello\n"))
+    sandbox.run(Command(("greet",))).stdout.text
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ class FakeSandbox:
 
 
 class FakeBackend:
-    """A `Backend` of fake sandboxes; `on_start` sees each box, and what it raises keeps that sandbox from starting."""
+    """A `Backend` of fake sandboxes; `on_start` sees each spec, and what it raises keeps that sandbox from starting."""
 
     def __init__(self, script: Script, on_start: Callable[[SandboxSpec], None] | None = None) -> None:
         self._script = script

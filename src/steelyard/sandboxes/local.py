@@ -2,7 +2,7 @@
 
     <cache>/tmp/<owner tag>-<random>/workspace   a copy of the layers, what /workspace is elsewhere
                                     /home        HOME
-                                    /bin         starters of the box's programs, first on PATH
+                                    /bin         starters of the spec's programs, first on PATH
 
 Commands are this user's processes on this host: they can read its files, reach its network and kill init. It is
 for trusted agents on machines that can do no better, it must be asked for, and every result says `none`.
@@ -195,7 +195,7 @@ def _wait_for(pid: int) -> None:
 class LocalBackend:
     """No isolation: for trusted agents only."""
 
-    def facts(self, spec: SandboxSpec) -> Facts:  # noqa: ARG002  # the protocol's; nothing here depends on the box
+    def facts(self, spec: SandboxSpec) -> Facts:  # noqa: ARG002  # the protocol's; nothing here depends on the spec
         limits = {"cpu": "none", "memory": "polled", "disk": "none", "processes": "none"}
         return Facts("local", "none", "copy", "", "host", os.geteuid(), limits)  # type: ignore[arg-type]
 

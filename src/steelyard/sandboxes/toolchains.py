@@ -124,7 +124,7 @@ def missing_toolchains(wanted: Mapping[str, str]) -> dict[str, str]:
     return {
         name: f"{name} {version} is not on this machine; found: {_versions(name)}"
         for name, version in sorted(wanted.items())
-        if name in KINDS and not any(matches(version, found.version) for found in _found(name))
+        if name in KINDS and not any(matches(version, found.version) for found in _interpreters(name))
     }
 
 
@@ -138,7 +138,7 @@ def _resolve(name: str, wanted: str) -> Toolchain:
         raise MissingCapability(
             f"no toolchain of the name {name!r} is known; known: {', '.join(sorted(KINDS))}"
         )
-    first = next(_found(name), None)  # of /usr: asking every interpreter on the machine takes a second
+    first = next(_interpreters(name), None)  # of /usr: asking every interpreter on the machine takes a second
     if first is not None and matches(wanted, first.version) and _is_under_usr(first.prefix):
         return _toolchain(name, wanted, first)
     matching = [found for found in installed(name) if matches(wanted, found.version)]
@@ -214,10 +214,10 @@ def _siblings(name: str, found: Found) -> list[str]:
 @functools.cache
 def installed(name: str) -> tuple[Found, ...]:
     """Every real interpreter of that kind, one for each installation."""
-    return tuple(sorted(_found(name), key=_preference, reverse=True))
+    return tuple(sorted(_interpreters(name), key=_preference, reverse=True))
 
 
-def _found(name: str) -> Iterator[Found]:
+def _interpreters(name: str) -> Iterator[Found]:
     for binary in _candidates(KINDS[name]):
         found = _ask(binary, KINDS[name])
         if found is not None and found.binary.is_relative_to(found.prefix):

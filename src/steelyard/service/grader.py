@@ -32,7 +32,6 @@ from steelyard.report.stored.open_store import is_altered, open_store
 from steelyard.store import database, query
 from steelyard.store.entry import entry_of_line
 from steelyard.study.engine import Engine, prepare_and_keep
-from steelyard.study.record import grading_of
 
 if TYPE_CHECKING:
     from steelyard.environment.prepare import Environment
@@ -105,9 +104,8 @@ class Grader:
             running = loop.run_in_executor(self._pool, self._grade, contract, data, key)
             self._running[key] = running
             running.add_done_callback(lambda _: self._running.pop(key, None))
-        return await asyncio.shield(
-            running
-        )  # who gives up waiting does not end the grading that others wait for
+        # A caller that gives up does not end the grading that others wait for
+        return await asyncio.shield(running)
 
     async def grade_many(self, pairs: Iterable[tuple[Contract, bytes | str]]) -> list[dict[str, Any]]:
         """The result lines, in the order of the pairs; `jobs` are graded at a time."""
@@ -138,7 +136,7 @@ class Grader:
         if result.fault is not None:
             return fault_line(trial, _name(key.patch), result.fault, result.retries)
         record = result.record
-        line = result_line(record.evidence, grading_of(record))
+        line = result_line(record.evidence, record.grading)
         run = record.evidence.folder
         with suppress(*database.UNREACHABLE):  # the folder is the truth; the index reads it when it is back
             self._store.put(entry_of_line(run.run_id, line, started_at(run)))

@@ -184,7 +184,7 @@ def _words(error: Exception) -> str:
 
 
 def _logged(defect: Exception) -> dict[str, str]:
-    """What a client is told of a defect of Steelyard; the traceback goes to standard error, under the same id."""
+    """What a client gets for a defect of Steelyard; the traceback goes to standard error, under the same id."""
     name = os.urandom(4).hex()
     trace = "".join(traceback.format_exception(defect))
     sys.stderr.write(f"steelyard: internal error {name} while a request was answered\n{trace}")

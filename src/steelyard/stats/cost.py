@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from steelyard.stats.bootstrap import BLOCK, DEFAULT, FEWEST, Resampling, cluster_bootstrap
+from steelyard.stats.bootstrap import BLOCK, DEFAULT, FEWEST, Resampling
 from steelyard.stats.estimate import Estimate, check_level, count_missing, unknown
 
 
@@ -56,17 +56,6 @@ def _fieller(rows: Sequence[Spending], total: float, successes: int, level: floa
     if a <= 0:  # the successes of other contracts could be none at all
         return (max(0.0, float(c / (b + root))) if b + root > 0 else 0.0), math.inf
     return max(0.0, float((b - root) / a)), float((b + root) / a)
-
-
-def bootstrap_cost_per_success(
-    rows: Sequence[Spending], how: Resampling = DEFAULT, level: float = 0.95
-) -> Estimate:
-    """The same ratio with a BCa interval that resamples contracts; without an upper end if resamples have no success."""
-    if missing := count_missing(one.cost for one in rows):
-        return unknown(f"the cost of {missing} of {len(rows)} contracts is not known")
-    return cluster_bootstrap(
-        np.array([(one.cost, one.successes) for one in rows]).reshape(-1, 2), how=how, level=level
-    )
 
 
 class OnFront(NamedTuple):

@@ -29,11 +29,6 @@ def t_quantile(degrees: float, probability: float = 0.975) -> float:
     return t
 
 
-def t_cdf(t: float, degrees: float) -> float:
-    """P(T <= t), for t >= 0."""
-    return 1 - t_tail(t, degrees)
-
-
 def t_tail(t: float, degrees: float) -> float:
     """P(T > t), for t >= 0."""
     if degrees <= 0 or t < 0:

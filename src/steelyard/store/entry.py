@@ -69,23 +69,17 @@ ReadEntry = Callable[[RunFolder], Entry]
 
 def entry_of_line(run: str, line: Mapping[str, Any], started: datetime | None) -> Entry:
     """The columns of a run that has a result line."""
-    contract, study = _object(line.get("contract")), _object(line.get("study"))
     cost, judge = _object(line.get("cost")), _object(line.get("judge"))
     tags = line.get("tags")
     return Entry(
         run=run,
         state=_text(line.get("verdict")) or ALTERED,
         started=started,
-        contract=_text(contract.get("id")) or "?",
-        digest=_text(contract.get("digest")),
+        **_contract_and_study(line),
         agent=_text(line.get("agent")) or "?",
         trial=_text(line.get("trial")),
         repeat=_integer(line.get("repeat")),
         attempt=_integer(line.get("attempt")),
-        study=_text(study.get("digest")),
-        study_name=_text(study.get("name")),
-        stage=_text(study.get("stage")),
-        stratum=_text(study.get("stratum")),
         status=_text(line.get("status")),
         acceptance=_text(line.get("acceptance")),
         termination=_text(line.get("termination")),
@@ -105,23 +99,30 @@ def entry_of_line(run: str, line: Mapping[str, Any], started: datetime | None) -
 
 def entry_of_manifest(run: str, state: str, manifest: Mapping[str, Any], started: datetime | None) -> Entry:
     """The columns of a run that has no result line."""
-    contract, agent = _object(manifest.get("contract")), _object(manifest.get("agent"))
-    trial, study = _object(manifest.get("trial")), _object(manifest.get("study"))
+    trial = _object(manifest.get("trial"))
     return Entry(
         run=run,
         state=state,
         started=started,
-        contract=_text(contract.get("id")) or "?",
-        digest=_text(contract.get("digest")),
-        agent=_text(agent.get("name")) or "?",
+        **_contract_and_study(manifest),
+        agent=_text(_object(manifest.get("agent")).get("name")) or "?",
         trial=_text(trial.get("id")),
         repeat=_integer(trial.get("repeat")),
         attempt=_integer(trial.get("attempt")),
-        study=_text(study.get("digest")),
-        study_name=_text(study.get("name")),
-        stage=_text(study.get("stage")),
-        stratum=_text(study.get("stratum")),
     )
+
+
+def _contract_and_study(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of the contract and the study, which a result line and a manifest name alike."""
+    contract, study = _object(record.get("contract")), _object(record.get("study"))
+    return {
+        "contract": _text(contract.get("id")) or "?",
+        "digest": _text(contract.get("digest")),
+        "study": _text(study.get("digest")),
+        "study_name": _text(study.get("name")),
+        "stage": _text(study.get("stage")),
+        "stratum": _text(study.get("stratum")),
+    }
 
 
 def moment(seconds: float | None) -> datetime | None:

@@ -48,9 +48,8 @@ class Place:
         with self._faults(name):
             try:
                 self.system.pipe_file(path, data)
-            except (
-                FileNotFoundError
-            ):  # object stores have no folders, and asking for one is a request of its own
+            # Object stores have no folders, and asking for one is a request of its own
+            except FileNotFoundError:
                 self.system.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
                 self.system.pipe_file(path, data)
 

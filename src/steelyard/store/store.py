@@ -41,6 +41,9 @@ _WRITERS = 7283002  # the lock of those who write about one folder of runs
 # Built once: building takes longer than writing. Many rows in one statement; their numbers come back in the order of the rows.
 _INSERT_RUN = sa.insert(RUNS).returning(RUNS.c.id, sort_by_parameter_order=True)
 _INSERT_LINE, _INSERT_TAG = sa.insert(LINES), sa.insert(TAGS)
+_FIND_RUNS = sa.select(RUNS.c.id).where(
+    RUNS.c.root == sa.bindparam("of_root"), RUNS.c.run.in_(sa.bindparam("named", expanding=True))
+)
 _COLUMNS = tuple(
     one.name for one in fields(Entry) if one.name not in ("started", "tags", "phase", "folder", "line")
 )
@@ -225,8 +228,8 @@ class Store:
                 self._delete(connection, runs[start : start + BATCH])
 
     def _delete(self, connection: sa.Connection, runs: Sequence[str]) -> None:
-        of_runs = (RUNS.c.root == self._root_id, RUNS.c.run.in_(list(runs)))
-        ids = list(connection.execute(sa.select(RUNS.c.id).where(*of_runs)).scalars())
+        found = connection.execute(_FIND_RUNS, {"of_root": self._root_id, "named": list(runs)})
+        ids = list(found.scalars())
         if not ids:
             return
         connection.execute(sa.delete(LINES).where(LINES.c.id.in_(ids)))
@@ -271,7 +274,7 @@ class Store:
             )
 
     def tally(self, by: Sequence[str], query: Query | None = None) -> list[Mapping[str, Any]]:
-        """Runs counted by some of `COUNTED`, with the cost and the time that is known of them.
+        """Runs counted by some of `COUNTED`, with the cost and the time that is known of them, and of how many the cost is (`costs`).
 
         By the columns of `SUMMARY` the database groups in the order of an index, without sorting; the rest is a sum over few rows.
         By others it looks at every run.
@@ -283,7 +286,13 @@ class Store:
         with self._reading() as connection:
             where = conditions(query or Query(), self._root_id, connection)
             rows = connection.execute(
-                sa.select(*columns, sa.func.count(), sa.func.sum(RUNS.c.cost_usd), sa.func.sum(RUNS.c.wall_s))
+                sa.select(
+                    *columns,
+                    sa.func.count(),
+                    sa.func.sum(RUNS.c.cost_usd),
+                    sa.func.sum(RUNS.c.wall_s),
+                    sa.func.count(RUNS.c.cost_usd),
+                )
                 .where(*where)
                 .group_by(*columns)
             ).all()
@@ -330,14 +339,14 @@ class Store:
 
 
 def _sum(rows: Iterable[Sequence[Any]], places: Sequence[int], by: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Rows that end in count, cost and time -> one for each combination of the columns at `places`."""
+    """Rows that end in count, cost, time and known costs -> one for each combination of the columns at `places`."""
     found: dict[tuple[Any, ...], list[Any]] = {}
     for row in rows:
-        total = found.setdefault(tuple(row[at] for at in places), [0, None, None])
-        for at, value in enumerate(row[-3:]):
+        total = found.setdefault(tuple(row[at] for at in places), [0, None, None, 0])
+        for at, value in enumerate(row[-4:]):
             if value is not None:
                 total[at] = value + (total[at] or 0)
-    names = ("runs", "cost_usd", "wall_s")
+    names = ("runs", "cost_usd", "wall_s", "costs")
     ordered = sorted(found.items(), key=lambda one: tuple(str(part or "") for part in one[0]))
     return [
         {**dict(zip(by, key, strict=True)), **dict(zip(names, total, strict=True))} for key, total in ordered

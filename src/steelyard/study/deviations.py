@@ -65,9 +65,8 @@ def _cap_deviations(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     missing = caps - set(configuration.get("enforced_caps", []))
     if not manifest.get("agent", {}).get("in_sandbox"):
         return
-    stated = missing & set(
-        configuration.get("stated_caps", missing)
-    )  # a manifest without the list: all of them
+    # A manifest without the list: all of them
+    stated = missing & set(configuration.get("stated_caps", missing))
     for what, names in (("budget", stated), (DEFAULT_BUDGET, missing - stated)):
         if names:
             yield {"what": what, "planned": sorted(names), "observed": None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ class Record:
     assurance: Assurance
     number: int = 1  # of the grading; the first is the result of record
     use: RunUse | None = None  # what the envelopes of a study charge for the run, once it is graded
+    grading: Mapping[str, Any] = field(default_factory=dict)  # as it was appended
 
 
 def grade_evidence(  # noqa: PLR0913  # engines pass the last one
@@ -88,8 +89,11 @@ def _append_grading(record: Record, signer: Path | None, use: Callable[[Callable
     folder = record.evidence.folder
     report = report_of(record, cost_of_judging(record))
     bound = {} if grading_files(folder) else {"report": bound_report(report)}
-    written = use(lambda: append_grading(folder, {**grading_of(record), **bound}, signer))
-    record = replace(record, number=int(written.stem), use=use_of_cost(report["cost"]))
+    grading = _describe(record)
+    number = int(use(lambda: append_grading(folder, {**grading, **bound}, signer)).stem)
+    record = replace(
+        record, number=number, use=use_of_cost(report["cost"]), grading={**grading, "number": number}
+    )
     if record.number == 1:
         use(lambda: folder.write_json(REPORT, report))
     return record
@@ -151,7 +155,7 @@ def _why_invalid(contract: Contract, evidence: Evidence) -> str | None:
     return evidence.broken or quarantine_reason(evidence)
 
 
-def grading_of(record: Record) -> dict[str, Any]:
+def _describe(record: Record) -> dict[str, Any]:
     """What `gradings/NNNN.json` holds: everything a reader needs to see why the verdict is what it is."""
     evaluation = evaluate(record.verdict, record.grades)
     return {

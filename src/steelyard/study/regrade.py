@@ -56,9 +56,8 @@ class Regrader:
             raise InfraFault(str(fault)) from fault
 
     def _environment(self, contract: Contract, evidence: Evidence) -> Environment:
-        sandbox = str(
-            evidence.manifest["environment"]["sandbox"]
-        )  # perhaps not the contract's: see --sandbox
+        # Perhaps not the contract's: see --sandbox
+        sandbox = str(evidence.manifest["environment"]["sandbox"])
         key = contract.digest, sandbox
         if key not in self._environments:
             self.on_prepare(contract)

@@ -175,9 +175,8 @@ def verdict_result(agent: str, wanted: str, record: Record) -> SelfTestResult:
     why, check = ("", "") if verdict.verdict == "pass" else _why_not(record)
     if verdict.status == "invalid":
         return SelfTestResult(agent, wanted, "invalid", "invalid", shown(verdict.reason), folder)
-    if (
-        verdict.verdict == "ungraded" and not record.contract.checks
-    ):  # no model could be asked, or none gave a readable answer
+    # No model could be asked, or none gave a readable answer
+    if verdict.verdict == "ungraded" and not record.contract.checks:
         return SelfTestResult(agent, wanted, "ungraded", "invalid", shown(verdict.reason), folder)
     if verdict.verdict == "error" or (verdict.verdict == "fail" and verdict.acceptance == "acceptance_error"):
         return SelfTestResult(agent, wanted, "error", "error", why, folder, check)

@@ -30,9 +30,8 @@ class Assurance:
     tree: str  # live | fresh
     oracle: str  # in_process | twin | split
     control_coverage: float  # passed tests with a control that counts, of all passed tests
-    chance: (
-        float | None
-    )  # that work which only guesses passes the controls; None where there are none, or nothing decides
+    # That work which only guesses passes the controls; None where there are none, or nothing decides
+    chance: float | None
     runner: str  # judge | candidate | exit_code | verifier | report_file | reporter
     network: str  # host | allow_list | none; the wider one of agent and checks
     limits: Mapping[str, str]

@@ -91,9 +91,8 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
     evaluation = _evaluate_steps(verdict, grades) if verdict.steps else evaluated_by(grades)
     if evaluation is None:
         evaluation = _without_a_verifier(verdict)
-    if (
-        verdict.patch_verdict is not None
-    ):  # the budget ended the run: the endpoint is failed, whatever the output is worth
+    # The budget ended the run: the endpoint is failed, whatever the output is worth
+    if verdict.patch_verdict is not None:
         evaluation = replace(evaluation, reward=0.0, errors=(*evaluation.errors, verdict.reason))
     taxonomy = [
         ErrorTag(category=tag.id, description=tag.why or None, source="mechanical")

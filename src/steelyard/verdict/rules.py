@@ -23,9 +23,8 @@ class Facts(NamedTuple):
 
     is_invalid: bool = False
     is_stopped: bool = False  # by its budget, by a loop breaker or for safety
-    has_failed: bool = (
-        False  # a required grade failed, or there is a violation, or no decision could save the score
-    )
+    # A required grade failed, or there is a violation, or no decision could save the score
+    has_failed: bool = False
     is_undecided: bool = False  # a required grade, or all that carries credit, reached no decision
     is_graded: bool = True  # something that is required or carries credit applied
     is_enough: bool = True  # the score reaches the threshold, or nothing carries credit

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.report.compare import Comparison, compare_runs
 from steelyard.report.html import plots
-from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.report.html.element import Child, Markup, join, prose, tag, url
+from steelyard.report.html.study import agents as agent_parts
 from steelyard.report.html.study import comparisons as comparison_parts
-from steelyard.report.study_summary import comparisons, read_results, trial_record
+from steelyard.report.study_summary import read_results, two_agents
 from steelyard.store.query import Query
 from steelyard.web.layout import card, document, empty, linked_run, notice, run_link, table
 from steelyard.web.message import NotThere, Request
@@ -79,16 +81,14 @@ def _comparison(found: Comparison) -> Markup:
 
 
 def _agents(records: Records, agents: Sequence[str]) -> Child:
+    """The comparison of `steelyard compare A B`, with its refusals: of a study that goes on, and of conditions that differ."""
     first, second = agents
     if first == second:
         return notice("Choose two different agents.", "warning")
-    lines: list[Mapping[str, Any]] = []
-    for agent in agents:
-        found = list(islice(records.results(Query(agent=literal(agent))), MOST_RUNS))
-        if not found:
-            raise NotThere(f"No run of this store by {cut(agent, 80)} has a result.")
-        # The index cuts long names and replaces what a database cannot hold: its name stands for the one of the line.
-        lines += [{**line, "agent": agent} for line in found]
+    lines = _lines_of(records, agents)
+    plan = read_results.plan_of(records.root, lines)
+    if plan.get("look_rule") is not None and not plan["is_complete"]:
+        lines = _whole_study(records, lines)  # a look is reached when trials of all agents have ended
     if len(lines) > MOST_RUNS:
         return notice(
             join(
@@ -97,16 +97,45 @@ def _agents(records: Records, agents: Sequence[str]) -> Child:
                 " does it in a terminal.",
             )
         )
-    trials = trial_record.trials_of(read_results.of_lines(str(records.root), lines))
-    comparison = comparisons.compare_agents(trial_record.by_agent(trials.records), first, second)
+    results = read_results.of_lines(str(records.root), lines, **plan)
+    try:
+        found = two_agents.compare_named(results, first, second, anyway=False)
+    except OperatorFault as refused:
+        words = str(refused).splitlines()
+        return join(
+            notice(f"Not compared: {words[0]}", "warning"),
+            tag("ul", [tag("li", cut(line.strip(), 400)) for line in words[1:]]) if words[1:] else None,
+        )
+    return _two_agents(found)
+
+
+def _lines_of(records: Records, agents: Sequence[str]) -> list[Mapping[str, Any]]:
+    lines: list[Mapping[str, Any]] = []
+    for agent in agents:
+        found = list(islice(records.results(Query(agent=literal(agent))), MOST_RUNS))
+        if not found:
+            raise NotThere(f"No run of this store by {cut(agent, 80)} has a result.")
+        # The index cuts long names and replaces what a database cannot hold: its name stands for the one of the line.
+        lines += [{**line, "agent": agent} for line in found]
+    return lines
+
+
+def _whole_study(records: Records, lines: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """These lines, in the order of the study, among those of its other agents."""
+    known = {line["run"]: line for line in lines}
+    study = str((lines[0].get("study") or {}).get("digest"))
+    found = islice(records.results(Query(study=study)), MOST_RUNS + 1)
+    return [known.get(line["run"], line) for line in found]
+
+
+def _two_agents(found: two_agents.TwoAgents) -> Markup:
+    comparison = found.comparison
     return card(
-        f"{cut(second, 60)} minus {cut(first, 60)}",
+        f"{cut(comparison.second, 60)} minus {cut(comparison.first, 60)}",
         tag("p", comparison_parts.comparison_words(comparison), class_="story"),
-        [
-            notice(f"Not the same for both: {difference.what}.", "warning")
-            for difference in comparison.differences[:10]
-        ],
+        [notice(prose(f"Provisional: {cut(why, 500)}."), "warning") for why in found.provisional],
         plots.difference_plot([comparison]),
+        agent_parts.leaderboard((found.first, found.second)),
         comparison_parts.comparison_details(comparison, linked_run),
     )
 

@@ -120,7 +120,7 @@ def explorer_page(records: Records, request: Request) -> Markup:
         tag(
             "div",
             _filter(records, view),
-            _found(records, view, rows, (total, known, number_, last, per_page)),
+            _run_table(records, view, rows, (total, known, number_, last, per_page)),
             class_="explorer",
         ),
         section="Runs",
@@ -233,7 +233,7 @@ def _choices(name: str, records: Records, column: str) -> Markup:
     return tag("datalist", [tag("option", value=str(row[column])) for row in found if row[column]], id=name)
 
 
-def _found(
+def _run_table(
     records: Records, view: Mapping[str, Any], rows: Sequence[Entry], numbers: tuple[int, int, int, int, int]
 ) -> Markup:
     total, known, page_number, last, per_page = numbers

@@ -21,9 +21,8 @@ class Request:
     parts: Mapping[str, str] = field(default_factory=dict)  # the variable parts of the path
     query: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)  # of a POST
-    lists: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # fields of query and form that occur more than once
+    # Fields of query and form that occur more than once
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     csrf: str = ""  # the token that every form of this server carries
 
     def number(self, name: str, default: int, least: int = 0, most: int = 1 << 53) -> int:

@@ -29,10 +29,12 @@ class Counts:
         self.states: dict[str, int] = {}
         self.cost_usd: float | None = None
         self.wall_s: float | None = None
+        self.unknown_costs = 0  # runs
 
     def add(self, row: Mapping[str, Any]) -> None:
         state = str(row["state"])
         self.states[state] = self.states.get(state, 0) + int(row["runs"])
+        self.unknown_costs += int(row["runs"]) - int(row["costs"])
         for name in ("cost_usd", "wall_s"):
             if row[name] is not None:
                 setattr(self, name, (getattr(self, name) or 0.0) + float(row[name]))
@@ -45,13 +47,20 @@ class Counts:
     def is_mixed(self) -> bool:
         return "pass" in self.states and "fail" in self.states
 
+    @property
+    def cost(self) -> Child:
+        """What is known of it, and of how many runs nothing is."""
+        if not self.unknown_costs or self.cost_usd is None:
+            return money(self.cost_usd)
+        return join(money(self.cost_usd), tag("span", f"{self.unknown_costs:,} not known", class_="basis"))
+
     def cells(self) -> tuple[Child, ...]:
         others = {state: amount for state, amount in self.states.items() if state not in _SHOWN}
         return (
             f"{self.runs:,}",
             *(f"{self.states.get(state, 0):,}" for state in _SHOWN),
             ", ".join(f"{amount:,} {state}" for state, amount in others.items()) or "\N{EN DASH}",
-            money(self.cost_usd),
+            self.cost,
             seconds(self.wall_s),
         )
 
@@ -153,7 +162,7 @@ def summary_facts(rows: Iterable[Mapping[str, Any]]) -> Markup:
     return facts(
         [
             ("runs", join(f"{total.runs:,}: ", states)),
-            ("cost", money(total.cost_usd)),
+            ("cost", total.cost),
             ("time", seconds(total.wall_s)),
         ]
     )

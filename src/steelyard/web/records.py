@@ -60,9 +60,8 @@ class Records:
         finally:
             self.progress = ""
             self._looked = time.monotonic()
-            self._pause_s = max(
-                FRESH_S, 10 * (self._looked - started)
-            )  # at most a tenth of the time is spent on it
+            # At most a tenth of the time is spent on it
+            self._pause_s = max(FRESH_S, 10 * (self._looked - started))
 
     def _on_read(self, read: int, of: int) -> None:
         if not self._looked:  # later looks read only what is new

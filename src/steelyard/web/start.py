@@ -77,7 +77,8 @@ def _serve(site: Site, access: Access, on_ready: Callable[[Access], None], *, is
     except OSError as error:
         if error.errno == errno.EADDRINUSE and not is_last:
             raise _Taken from error
-        raise InfraFault(f"cannot listen on {access.address} port {access.port}: {error.strerror}") from error
+        why = (error.strerror or str(error)).partition(" (while ")[0]  # which repeats address and port
+        raise InfraFault(f"cannot listen on {access.address} port {access.port}: {why}") from error
 
 
 def open_browser(address: str) -> list[Path]:

@@ -26,7 +26,7 @@ TREE = (
 
 
 def left(tree: Collection[str], overlays: Collection[FileOverlay]) -> set[str]:
-    """What of a tree is still there when these pieces were laid."""
+    """What of a tree is still there when these pieces were written."""
     gone = {one.path for one in overlays if one.kind == "gone"}
     return {path for path in tree if not any(path == one or path.startswith(f"{one}/") for one in gone)}
 

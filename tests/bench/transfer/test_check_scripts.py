@@ -60,13 +60,13 @@ def test_a_script_that_a_check_starts_and_the_reference_leaves_alone_is_the_base
 def test_what_no_check_starts_or_is_not_called_like_a_check_is_work(scripts: Scripts, path: str) -> None:
     made = scripts(WITH_REFERENCE)
     assert made.left_behind(edited(path)) is None
-    assert made.word(edited(path)) is None
+    assert made.carried_finding(edited(path)) is None
 
 
 def test_without_a_reference_the_script_is_carried_with_a_finding(scripts: Scripts) -> None:
     made = scripts({"checks": [CHECK]})
     assert made.left_behind(edited("tests/run.sh")) is None
-    word = made.word(edited("tests/run.sh"))
+    word = made.carried_finding(edited("tests/run.sh"))
     assert word is not None
     assert (word.id, word.where) == ("check_script_from_change", "tests/run.sh")
 
@@ -92,4 +92,4 @@ def test_a_script_that_moves_away_is_the_baselines(scripts: Scripts) -> None:
 def test_a_hidden_script_at_the_same_path_is_the_checks_own(scripts: Scripts) -> None:
     check = {**CHECK, "inject": [{"src": "hidden.sh", "dest": "tests/run.sh"}]}
     made = scripts({**WITH_REFERENCE, "checks": [check]}, {"hidden.sh": "true\n"})
-    assert made.word(edited("tests/run.sh")) is None
+    assert made.carried_finding(edited("tests/run.sh")) is None

@@ -319,7 +319,7 @@ NAMES = st.sampled_from(
 
 
 @given(parts=st.lists(NAMES, min_size=1, max_size=4), over=st.booleans())
-def test_nothing_is_ever_laid_where_programs_look(parts: list[str], over: bool) -> None:  # noqa: FBT001
+def test_nothing_is_ever_written_where_programs_look(parts: list[str], over: bool) -> None:  # noqa: FBT001
     policy = SystemPolicy(SystemPaths("app", HAS), "", Blobs(Path("/nonexistent")))
     entry = ChangeEntry("/".join(parts), FILE if over else None, Entry("symlink", target="/app"))
     for one in policy.split([entry]).overlays:

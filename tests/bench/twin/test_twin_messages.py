@@ -8,7 +8,7 @@ import pytest
 
 from steelyard.bench.twin.base import Twin
 from steelyard.bench.twin.catalogue import twin_of
-from steelyard.bench.twin.messages import is_told_by
+from steelyard.bench.twin.messages import words_have_value
 from steelyard.bench.twin.python.text import parsed
 
 SECRETS = tuple(b"secret %d" % number for number in range(8))
@@ -122,14 +122,14 @@ def test_a_table_that_another_test_reads_too_stays() -> None:
     ],
 )
 def test_a_name_that_has_the_old_value_tells_it(name: str, old: str, new: str) -> None:
-    assert is_told_by(name, old, new)
+    assert words_have_value(name, old, new)
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new"), [("test_total", "3", "4"), ("test_13", "3", "4"), ("test_a", '"a"', '"b"')]
 )
 def test_a_name_without_the_old_value_tells_nothing(name: str, old: str, new: str) -> None:
-    assert not is_told_by(name, old, new)
+    assert not words_have_value(name, old, new)
 
 
 def test_a_test_whose_name_has_its_value_is_marked() -> None:

@@ -38,7 +38,7 @@ def test_what_is_excluded_is_a_name_or_the_end_of_a_path(
     assert is_excluded(path, patterns) is is_left
 
 
-def test_only_what_leads_to_an_artifact_is_laid_and_no_link_in_its_place() -> None:
+def test_only_what_leads_to_an_artifact_is_written_and_no_link_in_its_place() -> None:
     changed = [
         FileOverlay("app", "symlink", target="app"),
         FileOverlay("app/out", "symlink", target="/tests"),

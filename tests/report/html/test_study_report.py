@@ -110,3 +110,34 @@ def test_a_scale_keeps_values_inside_the_plot() -> None:
     scale = Scale(0, 1, 100, 300)
     assert [scale(value) for value in (-1, 0, 0.5, 1, 9)] == [100, 100, 200, 300, 300]
     assert Scale(2, 2, 10, 20)(2) == 10
+
+
+def test_repeats_and_times_to_success_have_tables_with_intervals(summary: StudySummary) -> None:
+    markup = study_html(summary)
+    for caption in (
+        "The chance that at least one of k trials succeeds, and that all do",
+        "Time to success (Kaplan-Meier)",
+    ):
+        body = markup.split(f"<caption>{caption}")[1].split("</table>")[0]
+        assert body.count("n=") >= len(summary.agents)
+
+
+def test_the_curve_of_repeats_ends_where_contracts_begin_to_miss() -> None:
+    """pass^k falls with k; over the contracts that happen to have k trials it may rise."""
+    verdicts = {"a": "ppp", "b": "pf", "c": "ff"}
+    lines = [
+        {
+            "schema": "steelyard.result/1",
+            "run": f"{contract}{repeat}",
+            "contract": {"id": contract, "digest": contract * 8},
+            "agent": "x",
+            "verdict": {"p": "pass", "f": "fail"}[verdict],
+        }
+        for contract, each in verdicts.items()
+        for repeat, verdict in enumerate(each)
+    ]
+    made = summarise_study(of_lines("here", lines))
+    assert [one.all_of_them.value for one in made.agents[0].pass_k] == pytest.approx([0.5, 1 / 3, 1.0])
+    plot = study_html(made).split('aria-label="pass@k and pass^k"')[1].split("</svg>")[0]
+    assert ">2<" in plot
+    assert ">3<" not in plot

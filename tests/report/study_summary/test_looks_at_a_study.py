@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,45 @@ def test_other_agents_of_a_folder_with_an_unfinished_study_are_compared(tmp_path
     lines = [line("pass", "other", study=study), line("pass", "one"), line("pass", "two")]
     mixed = results(*lines, **plan_of(tmp_path, lines))
     assert compare_named(mixed, "one", "two", anyway=False).comparison.contracts == 1
+
+
+def test_a_look_is_not_reached_while_a_trial_of_its_repeats_is_under_way() -> None:
+    """With many runs at a time a third of all trials may have ended before the first repeat has, and slow ones would be missing."""
+    lines = [one for one in trials(1, extra=4) if one["trial"] not in {"two-7-1", "two-9-1"}]
+    assert len(lines) > 60
+    assert two(lines, POCOCK).comparison.contracts == 28
+    with pytest.raises(OperatorFault, match="some of the repeats that the first look is about are under way"):
+        two(lines, POCOCK, trials_of_a_repeat=60)
+    found = two(trials(1, extra=4), POCOCK, trials_of_a_repeat=60)
+    assert found.comparison.difference == two(trials(1), POCOCK).comparison.difference
+
+
+def test_a_second_look_that_is_not_complete_is_the_first_one() -> None:
+    lines = [one for one in trials(2, extra=4) if one["trial"] != "one-3-2"]
+    found = two(lines, POCOCK, trials_of_a_repeat=60).comparison.difference
+    assert found == two(trials(1), POCOCK).comparison.difference
+
+
+def test_one_look_at_the_end_is_a_usual_comparison() -> None:
+    found = two(trials(3), LookRule("obrien_fleming", 1, 3), has_ended=True, is_complete=True)
+    assert (found.comparison.difference.level, found.is_look) == (0.95, False)
+
+
+def test_trials_of_a_contract_that_was_taken_out_are_in_no_rate(tmp_path: Path) -> None:
+    """The study itself leaves them out where it decides whether to go on."""
+    folder, study = planned(tmp_path)
+    folder.add("removal", contract="bad", reason="its check reads the clock")
+    folder.add("end", how="complete", why="")
+    lines = [line("pass", name, "good", study=study) for name in ("one", "two")]
+    lines += [line("fail", name, "bad", study=study) for name in ("one", "two")]
+    found = results(*lines, **plan_of(tmp_path, lines))
+    made = summarise_study(found)
+    assert (made.trials, made.runs, made.agents[0].success.value) == (2, 4, 1.0)
+    assert made.removed[0].words.startswith(
+        "bad was taken out of the study (its check reads the clock): its 2 trials"
+    )
+    assert compare_named(found, "one", "two", anyway=False).comparison.contracts == 1
+    sides = [replace(found.filtered({name}), source=name) for name in ("one", "two")]
+    assert compare_sets(*sides, agent=None, anyway=False).comparison.contracts == 1
+    beside = [*lines, line("pass", "one", "other")]  # of no study
+    assert summarise_study(results(*beside, **plan_of(tmp_path, beside))).trials == 3

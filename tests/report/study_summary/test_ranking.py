@@ -45,3 +45,10 @@ def test_the_rule_of_the_plan_holds_where_the_reader_asks_for_none() -> None:
 
 def test_another_rule_than_the_planned_one_is_named() -> None:
     assert "(the plan says: none)" in study_markdown(ranked("excluded", "none"))
+
+
+def test_agents_with_the_same_rate_share_their_place() -> None:
+    lines = [line(verdict, name, f"c{at}") for name in "ab" for at, verdict in enumerate(("pass", "fail"))]
+    lines += [line("fail", "c", f"c{at}") for at in range(2)]
+    made = summarise_study(replace(results(*lines), ranking="failure"))
+    assert [(one.place, one.agent) for one in made.ranking.rows] == [(1, "a"), (1, "b"), (3, "c")]

@@ -108,5 +108,29 @@ def test_a_sentence_without_a_number_names_both_agents() -> None:
     )
 
 
-def test_a_difference_that_rounds_to_nothing_has_no_minus_sign() -> None:
-    assert points(Estimate(-0.002, -0.1, 0.1, "t", 10)) == "+0 points [-10, 10]"
+def test_a_difference_of_nothing_has_no_minus_sign() -> None:
+    assert points(Estimate(-1e-16, -0.1, 0.1, "t", 10)) == "+0 points [-10, 10]"
+
+
+def test_an_end_near_zero_keeps_the_sign_that_decides() -> None:
+    assert points(Estimate(0.004, 0.001, 0.007, "t", 10)) == "+0.4 points [0.1, 0.7]"
+    assert points(Estimate(0.05, -0.003, 0.1, "t", 10)) == "+5 points [-0.3, 10]"
+
+
+def test_contracts_of_one_agent_alone_are_said_to_be_left_out() -> None:
+    lines = [line("pass", "one", name) for name in "abc"] + [line("fail", "two", name) for name in "ab"]
+    lines += [line("error", "two", "c")]
+    made = compare_agents(
+        by_agent(trials_of(ResultSet("x", tuple(lines), (None,) * 6)).records), "one", "two"
+    )
+    assert "2 contracts, 1 repeat" in made.sentence
+    assert "; 1 contract with decided trials of one agent only left out; " in made.sentence
+
+
+def test_long_names_leave_room_for_the_numbers() -> None:
+    names = ("a" * 300 + "-first", "a" * 300 + "-second")
+    lines = [line("pass", name, contract) for name in names for contract in "abc"]
+    made = compare_agents(by_agent(trials_of(ResultSet("x", tuple(lines), (None,) * 6)).records), *names)
+    assert len(made.sentence) < 300
+    assert "-first" in made.sentence
+    assert "-second" in made.sentence

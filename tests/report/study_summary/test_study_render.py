@@ -11,14 +11,16 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 from study_lines import line as one_line
+from study_lines import results
 
 from steelyard.report.html.study_report import study_html
+from steelyard.report.percent import percent
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.render.bars import MARKS, PLAIN_MARKS, draw_interval
 from steelyard.report.study_summary.render.markdown import study_markdown
 from steelyard.report.study_summary.render.terminal import print_brief, print_sections, print_study
-from steelyard.report.study_summary.render.words import dollars, percent, rate
+from steelyard.report.study_summary.render.words import dollars, rate
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.stats.estimate import Estimate, unknown
@@ -213,3 +215,57 @@ def test_every_percentage_of_a_markdown_report_has_an_interval() -> None:
     alone = [cell for cell in cells if "%" in cell and "[" not in cell]
     assert all(cell.endswith("%") and cell.removesuffix("%").isdigit() for cell in alone)
     assert len(alone) <= len(NAMES)
+
+
+def grid(verdict: str, agents: int, contracts: int = 10, **more: Any) -> StudySummary:
+    found = [
+        one_line(verdict, f"agent-{at}", f"c{number}", trial=f"{at}-{number}", **more)
+        for at in range(agents)
+        for number in range(contracts)
+    ]
+    return summarise_study(results(*found))
+
+
+def test_agents_of_several_trials_without_a_decision_are_no_agents_of_one_trial() -> None:
+    text = shown(grid("error", 2))
+    assert "one trial each" not in text
+    assert text.count("unknown  ") == 2
+    assert "0 of 0, 0 contracts, 10 undecided" in text
+
+
+@pytest.mark.parametrize(
+    ("usd", "words"), [(0.0, "no trial paid for a model"), (None, "unknown (no value is known)")]
+)
+def test_a_cost_that_is_not_known_is_not_called_none(usd: float | None, words: str) -> None:
+    assert words in shown(grid("pass", 2, cost={"usd": usd}))
+    found = [one_line("pass", "x", f"c{at}", cost={"usd": None if at else 0.0}) for at in range(5)]
+    assert "no trial paid" not in shown(summarise_study(results(*found)))
+
+
+def test_agents_of_one_trial_whose_cost_is_not_known_cost_no_zero_dollars() -> None:
+    found = [one_line("pass", f"agent-{at}", "c0", cost={"usd": None}) for at in range(3)]
+    text = shown(summarise_study(results(*found)))
+    assert "3 agents with one trial each: the cost of 3 trials is not known" in text
+
+
+def test_agents_that_are_too_many_to_compare_are_said_to_be() -> None:
+    made = grid("pass", 13, contracts=3)
+    for text in (shown(made), study_html(made)):
+        assert "13 agents are too many to compare each with each" in text.replace("\n", " ")
+
+
+def test_the_answer_of_the_html_report_names_no_best_agent_where_none_are_compared() -> None:
+    found = [one_line("pass" if at else "fail", f"agent-{at}", f"c{at}") for at in (0, 0, 1, 1)]
+    made = summarise_study(results(*found, planned_trials=100))
+    assert "No two agents are compared here. The table has each rate." in study_html(made)
+
+
+def test_a_mean_without_an_interval_says_why() -> None:
+    text = shown(grid("pass", 1))
+    assert "$0.50 [no interval], n=10" in text
+    assert "no interval: all contracts have the same mean" in text
+
+
+def test_shares_near_none_and_all_are_not_called_none_and_all() -> None:
+    shares = (0.00002, 0.0004, 0.0006, 0.9994, 0.9998, 1 - 1e-12)
+    assert [percent(one) for one in shares] == ["<0.1%", "<0.1%", "0.1%", "99.9%", ">99.9%", "100%"]

@@ -339,6 +339,7 @@ def test_the_curve_of_times_knows_that_runs_of_one_contract_are_alike() -> None:
 
 def test_a_projected_interval_is_not_wider_than_all_rates() -> None:
     made = summary(line("pass"), line("fail", contract="b"))
+    assert made.disclosures.precision
     assert all(one.half_width <= 0.5 for one in made.disclosures.precision)
 
 
@@ -458,3 +459,12 @@ def test_a_study_of_a_file_is_found_by_name_or_digest(tmp_path: Path) -> None:
     path.write_text(json.dumps(line("pass", study=place)) + "\n" + json.dumps(line("fail")))
     for name in ("pilot", "abc"):
         assert len(read_results(path, study=name).lines) == 1
+
+
+def test_the_projected_interval_of_equal_trials_is_that_of_so_many_contracts() -> None:
+    """Where all failed the interval shrinks with the number of contracts, not with its root."""
+    made = summary(*(line("fail", "x", f"c{at}", repeat=repeat) for at in range(6) for repeat in (1, 2)))
+    found = {one.contracts: one.half_width for one in made.disclosures.precision}
+    for contracts in (3, 6, 12, 24):
+        rate = rate_over_contracts([Cluster(0, 2)] * contracts)
+        assert found[contracts] == pytest.approx((rate.high - rate.low) / 2, abs=1e-9)

@@ -6,12 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import orjson
 import pytest
 from study_lines import context, line, results, study
 
 from steelyard.errors import OperatorFault
 from steelyard.plan.study_plan import PlannedAgent, PlannedContract, StudyPlan
-from steelyard.report.study_summary.read_results import ResultSet, plan_of
+from steelyard.report.study_summary.read_results import ResultSet, plan_of, read_results
 from steelyard.report.study_summary.render.comparison import equivalence_words, which_decides
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.report.study_summary.summarise import summarise_study
@@ -100,7 +101,7 @@ def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_pa
     assert made.provisional[0] == ended["plan_note"]
     folder.add("end", how="complete", why="")
     assert not plan_of(tmp_path, lines)["plan_note"]
-    assert plan_of(tmp_path, [*lines, line("pass")]) == {"open_studies": {}}
+    assert plan_of(tmp_path, [*lines, line("pass")])["open_studies"] == {}
 
 
 def test_a_comparison_says_which_interval_decides() -> None:
@@ -191,3 +192,29 @@ def test_a_gate_without_margin_says_that_undecided_trials_could_show_a_regressio
 def test_undecided_trials_of_contracts_that_are_not_shared_are_not_counted() -> None:
     made = compared(*study(0.2, 0.8), line("error", "two", "other")).comparison
     assert (made.undecided, made.is_fragile) == (0, False)
+
+
+def test_equivalence_that_undecided_trials_could_change_is_called_fragile() -> None:
+    lines = study(0.5, 0.5, contracts=200, repeats=4)
+    decided = equivalent_within(compared(*lines), 0.1).equivalence
+    assert (decided.holds(), decided.why) == (True, "")
+    lines += [line("error", "two", f"c{number}", repeat=9) for number in range(200)]
+    fragile = equivalent_within(compared(*lines), 0.1).equivalence
+    assert "shown (TOST" in equivalence_words(fragile)
+    assert equivalence_words(fragile).endswith("; fragile: 200 undecided trials could change this")
+
+
+def test_one_folder_on_both_sides_is_refused() -> None:
+    """Otherwise its trials would count twice, as repeats of both sides."""
+    found = results(*study(0.2, 0.8))
+    with pytest.raises(OperatorFault, match="lines is on both sides"):
+        compare_sets(found, found, agent="one", anyway=False)
+
+
+def test_a_run_that_a_file_lists_twice_counts_once(tmp_path: Path) -> None:
+    lines = [line("pass", "one", f"c{number}", run=f"r{number}") for number in range(4)]
+    file = tmp_path / "lines.jsonl"
+    file.write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in (*lines, *lines)))
+    made = summarise_study(read_results(file))
+    assert (made.trials, made.agents[0].success.n) == (4, 4)
+    assert any("4 lines are of runs that are listed again" in note for note in made.notes)

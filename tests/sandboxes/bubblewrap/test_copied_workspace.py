@@ -59,7 +59,7 @@ def test_a_copy_is_compared_in_full(start: StartBubblewrap, tree: Tree) -> None:
     assert names(captured_tree.baseline) == {"a", "b"}
 
 
-def test_data_is_laid_over_a_copy(start: StartBubblewrap, tmp_path: Path) -> None:
+def test_data_is_written_over_a_copy(start: StartBubblewrap, tmp_path: Path) -> None:
     (tmp_path / "source").write_text("laid")
     sandbox = start(
         overlays=(FileOverlay("x/y", "file", source=tmp_path / "source"), FileOverlay("readme", "gone"))

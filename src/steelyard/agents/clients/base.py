@@ -67,9 +67,8 @@ class Launch:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes = b""
-    files: Mapping[str, bytes] = field(
-        default_factory=dict
-    )  # below the client's home, written before it starts
+    # Below the client's home, written before it starts
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class Client(ABC):

@@ -19,9 +19,8 @@ _LIMITS: dict[str, Termination] = {"limit_turns": "model_call_cap", "limit_cost"
 # Answers of a model's API that no request of the agent's brings about: no access, no money, overload. Failures are 500 and more.
 _NOT_OF_AGENT = frozenset({401, 402, 403, 429})
 _FAILED = 500
-_OF_UPSTREAM = frozenset(
-    {"status", "connection", "timeout", "dropped"}
-)  # other errors may be the client's doing
+# Other errors may be the client's doing
+_OF_UPSTREAM = frozenset({"status", "connection", "timeout", "dropped"})
 
 
 @dataclass

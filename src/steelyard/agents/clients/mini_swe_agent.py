@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-import orjson
 
 from steelyard.agents.clients.base import Client, Launch, Task, python_module
 from steelyard.agents.installation.package import Package
@@ -72,9 +70,6 @@ class MiniSweAgent(Client):
     def read_session(self, files: Sequence[NativeFile], output: str) -> Iterable[Item]:
         del output
         for file in files:
-            try:
-                record = orjson.loads(file.content)
-            except orjson.JSONDecodeError:
-                record = None
-            items = parse_trajectory(record) if isinstance(record, Mapping) else None
+            record = file.json_object()
+            items = None if record is None else parse_trajectory(record)
             yield from items if items is not None else (Failure("error", f"{file.name} is no trajectory"),)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-import orjson
 
 from steelyard.agents.clients.base import INSTALLED_AT, Client, Launch, Task
 from steelyard.agents.installation.package import Package
@@ -69,9 +67,8 @@ class OpenHands(Client):
     def read_session(self, files: Sequence[NativeFile], output: str) -> Iterable[Item]:
         del output
         for file in files:
-            try:
-                record = orjson.loads(file.content)
-            except orjson.JSONDecodeError:
-                record = None
-            is_state = isinstance(record, Mapping)
-            yield from parse_state(record) if is_state else (Failure("error", f"{file.name} is no state"),)
+            record = file.json_object()
+            if record is None:
+                yield Failure("error", f"{file.name} is no state")
+            else:
+                yield from parse_state(record)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import orjson
+
 Kind = Literal["execute", "write", "read", "search", "network", "other"]
 MOST_CHARS = 1 << 20  # of one text that is taken out of a record
 
@@ -127,6 +129,14 @@ class NativeFile:
     name: str  # as the client calls it; not to be used as a path
     content: bytes = field(repr=False)
     size: int
+
+    def json_object(self) -> Record | None:
+        """The JSON object that it holds; None for anything else."""
+        try:
+            record = orjson.loads(self.content)
+        except orjson.JSONDecodeError:
+            return None
+        return record if isinstance(record, Mapping) else None
 
     @property
     def cut(self) -> int:

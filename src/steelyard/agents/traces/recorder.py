@@ -197,7 +197,7 @@ class TraceRecorder:
         self._append("agent.message", {**place, **_bound(text), "source": self._client})
 
     def _join(self, item: Item) -> bool:
-        """Whether the item is a piece of a message, which is said when something else comes."""
+        """Whether the item is a piece of a message, which is recorded when another item comes."""
         if isinstance(item, Message) and item.is_delta:
             if len(self._pieces) < MOST_PIECES:
                 self._pieces.append(item.text)

@@ -53,7 +53,7 @@ def parse_go(data: bytes) -> list[Result]:
             packages.setdefault(package, _TestRecord())
         if len(tests) + len(packages) > MAX_RESULTS:
             raise BadReport(f"the report has more than {MAX_RESULTS} tests")
-    for unbuilt in _UNBUILT.findall(data):  # before Go 1.24 all that is said of it, and not in JSON
+    for unbuilt in _UNBUILT.findall(data):  # before Go 1.24 the only report of it, and not in JSON
         packages.setdefault(unbuilt.decode(errors="replace"), _TestRecord()).ends.append("failed")
     return _results(packages, tests)
 

@@ -12,7 +12,7 @@ from steelyard.sandboxes.base import Command, CommandResult, Sandbox
 
 
 class ExitCode:
-    """One result for the whole command. What it is worth is said with it: `channel: exit_code`."""
+    """One result for the whole command, marked with how it was made: `channel: exit_code`."""
 
     NAME = "exit_code"
     makes: ClassVar[tuple[tuple[str, str], ...]] = ()

@@ -66,9 +66,8 @@ class Story:
     begun: Source | None = None
     names: dict[int, str] = field(default_factory=dict)  # of the tests that were registered
     paths: list[str] = field(default_factory=list)  # of those that are no suites, from the outermost title on
-    declared: dict[str, bool] = field(
-        default_factory=dict
-    )  # by path: every test of it was registered as skip or todo
+    # By path: every test of it was registered as skip or todo
+    declared: dict[str, bool] = field(default_factory=dict)
     whole: bool = False  # the file ran to its end
     ended: dict[int, set[str]] = field(default_factory=dict)  # how their bodies ended
     hooks_threw: int = 0

@@ -55,7 +55,7 @@ def python_command(argv: Sequence[str]) -> PythonCommand | None:
     if not _PYTHON.match(first):
         return None
     options, rest, is_module = _options(list(argv[1:]))
-    found = PythonCommand("unittest", (), interpreter=(first, *_kept(options)))
+    found = PythonCommand("unittest", (), interpreter=(first, *_kept_options(options)))
     if not is_module:
         return _program(rest, found)
     if not rest or rest[0] not in _MODULES:
@@ -88,6 +88,6 @@ def _options(words: list[str]) -> tuple[list[str], list[str], bool]:
     return options, [], False
 
 
-def _kept(options: list[str]) -> list[str]:
+def _kept_options(options: list[str]) -> list[str]:
     """Without what would keep the variables of the contract from the interpreter, or is ours to decide."""
     return [option for option in options if not _FLAGS.match(option) or re.match(r"-[bOu]+$", option)]

@@ -31,7 +31,7 @@ UNASKED = "the candidate's process sent an answer without a request"
 
 
 class Gone(Exception):
-    """The candidate's program cannot answer this ask; what is said to the tests."""
+    """The candidate's program cannot answer this request; the message is for the tests."""
 
 
 def call_limit_s(timeout_s: float) -> float:

@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from steelyard.bench.split.programs import FOR_TESTS, INSIDE
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.steering import steers
+from steelyard.bench.twin.python.text import parsed
 from steelyard.filesystem.tree import prefixes
 from steelyard.sandboxes.base import FileOverlay
 
@@ -166,9 +167,8 @@ def _imported(one: FileOverlay) -> set[str]:
     """The top-level names that a hidden Python file imports, except inside a `try`."""
     if one.source is None or not one.path.endswith(".py") or one.source.stat().st_size > MAX_SOURCE_BYTES:
         return set()
-    try:
-        tree = ast.parse(one.source.read_bytes())
-    except (SyntaxError, ValueError):
+    tree = parsed(one.source.read_bytes())
+    if tree is None:
         return set()
     names: set[str] = set()
     waiting: list[ast.AST] = [tree]

@@ -82,7 +82,7 @@ class OracleBench:
     work: tuple[FileOverlay, ...]  # the change, without what belongs to the oracle
     hidden: tuple[FileOverlay, ...]
     in_sandbox: InSandbox
-    again: tuple[FileOverlay, ...] = ()  # test files of the snapshot that every run lays down anew
+    again: tuple[FileOverlay, ...] = ()  # test files of the snapshot that every run writes anew
     names: RandomisedNames = NO_RANDOMISED_NAMES  # of the hidden files, the same in every run
     places: ResultFiles = NO_RESULT_FILES  # of the oracle's files
     needs_all: bool = True  # nothing is earned by some of the tests
@@ -115,7 +115,7 @@ class OracleBench:
         return replace(self, suite=replace(self.suite, only=tuple(sorted(ids))))
 
     def source(self, path: str) -> bytes | None:
-        """The text of a file that every run lays down, if it is of a reasonable size."""
+        """The text of a file that every run writes, if it is of a reasonable size."""
         pieces = (one for one in (*self.hidden, *self.again) if one.path == path)
         return _contents(next((one.source for one in pieces), None))
 

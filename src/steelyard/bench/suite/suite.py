@@ -42,9 +42,8 @@ class Suite:
     only: tuple[str, ...] = ()  # ids of the tests that are run; () for all. Only the Python runners obey it
     changed: frozenset[str] = frozenset()  # paths of the change, without its tests
     theirs: frozenset[str] = frozenset()  # words of argv that lead to a file of the change
-    settings: Mapping[str, str] = field(
-        default_factory=dict
-    )  # changed files with settings of runners, as they were
+    # Changed files with settings of runners, as they were
+    settings: Mapping[str, str] = field(default_factory=dict)
     own_modules: frozenset[str] = frozenset()  # names of Python modules that the snapshot itself provides
 
     @property

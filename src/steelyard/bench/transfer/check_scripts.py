@@ -50,7 +50,7 @@ class CheckScripts:
                 return Finding(CHANGED, "warning", shown(path), _BASELINE.format(self._started[path]))
         return None
 
-    def word(self, entry: ChangeEntry) -> Finding | None:
+    def carried_finding(self, entry: ChangeEntry) -> Finding | None:
         """Of a script that is carried."""
         for path in entry.paths:
             if path in self._started:

@@ -1,4 +1,4 @@
-"""What a grader hides from agents -> data to lay over the change, last of all."""
+"""What a grader hides from agents -> data to write over the change, last of all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def hidden_files(contract: Contract, spec: BenchSpec, scratch: Path | None = Non
     injected = [
         one
         for src, dest in spec.injected
-        for one in laid_files(
+        for one in files_as_overlays(
             {
                 f"{dest}{name.removeprefix(src)}": file
                 for name, file in contract.files.items()
@@ -33,8 +33,8 @@ def hidden_files(contract: Contract, spec: BenchSpec, scratch: Path | None = Non
     return (*(one for one in _patched(contract, spec, scratch) if one.path not in places), *injected)
 
 
-def laid_files(files: Mapping[str, ContractFile]) -> tuple[FileOverlay, ...]:
-    """Files of a contract as they are, links as links, to lay in a folder."""
+def files_as_overlays(files: Mapping[str, ContractFile]) -> tuple[FileOverlay, ...]:
+    """Files of a contract as they are, links as links, to write into a folder."""
     return tuple(
         FileOverlay(name, "symlink", target=os.readlink(file.path))  # noqa: PTH115  # Path would tidy the bytes
         if file.mode == "link"

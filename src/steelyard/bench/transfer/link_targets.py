@@ -1,6 +1,6 @@
 """Links of a change -> those that show a check its own files as if they were the work.
 
-    out.txt -> tests/expected.txt              hidden, and laid there on the bench only: `cmp` finds no difference
+    out.txt -> tests/expected.txt              hidden, and written there on the bench only: `cmp` finds no difference
     out.txt -> a/expected.txt, a -> tests      the same, one link further
     /app/out -> /tests/expected.txt            of a whole system, where a verifier has its own
     /app/out -> /proc/self/root/tests/...      the kernel leads anywhere

@@ -53,7 +53,7 @@ class Twin:
     `marked` are the units whose change is recognised by code that reads the file, without knowing the right answer: they got a
     failing call, or the opposite of an equality, because no expectation in them can be changed; or their name has the value.
 
-    `along` has the edits that go with an edit: the same value in the message of its assertion, in comments, in ids.
+    `companions` has the edits that go with an edit: the same value in the message of its assertion, in comments, in ids.
     """
 
     original: bytes
@@ -63,7 +63,7 @@ class Twin:
     rows: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     subtests: bool = False
     marked: frozenset[str] = frozenset()
-    along: Mapping[Edit, tuple[Edit, ...]] = field(default_factory=dict)
+    companions: Mapping[Edit, tuple[Edit, ...]] = field(default_factory=dict)
 
     def unit(self, key: str) -> str:
         return key.partition("/")[0] if self.subtests else self.units.get(key, key)
@@ -77,7 +77,9 @@ class Twin:
     def text(self, units: Collection[str]) -> bytes:
         """The file with the tests of these units changed."""
         edits = [edit for unit in units for edit in self.edits.get(unit, ())]
-        return edited(self.original, [*edits, *(more for edit in edits for more in self.along.get(edit, ()))])
+        return edited(
+            self.original, [*edits, *(more for edit in edits for more in self.companions.get(edit, ()))]
+        )
 
     @property
     def source(self) -> bytes:

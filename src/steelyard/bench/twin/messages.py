@@ -1,12 +1,13 @@
-"""An edit of an expected value -> the edits of the same value in what is said beside it: the message of its assertion, comments.
+"""An edit of an expected value -> edits of the same value in the texts beside it: the message of its assertion, comments.
 
     if got != 5 { t.Fatalf("Sum(2, 3) = %d, want 5", got) }     5 -> 6 in both places
     assert_eq!(sum(2, 3), 5, "2 and 3 are 5");
     assert total(2, 3) == 5, "should be five"  # 2 + 3 = 5      5 -> 6, and five -> six
 
-A text that still says the old value would tell code which reads its tests that this one is changed. A message is printed when
-the test has failed, and a comment is never read, so no result depends on them. Places in parentheses stay: there stands what was
-called. If what is compared has the same value elsewhere too, only the last place is edited: before it stands what was given.
+Without these edits, code that reads its tests would see the old value in the text and know that this test is changed. A message is
+printed after the test has failed, and a comment is never read, so no result depends on them. Places in parentheses are not edited:
+they repeat the call. If the compared code has the same value elsewhere too, only the last place of a text is edited, because the
+places before it repeat the input.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ _NUMERALS = (
 )
 _TOKEN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SHORT = 3
+_NESTED = ((b"(", b")"), (b"{", b"}"))  # calls, and the values of an f-string
 
 Span = tuple[int, int]
 
 
 class Message(NamedTuple):
-    """Where a value is expected, and the texts that speak of it: from byte to byte.
+    """Where a value is expected, and the texts that mention it: from byte to byte.
 
     `values` are expressions that the edited value may be a part of: a list, a pair.
     """
@@ -44,10 +46,10 @@ class Message(NamedTuple):
     values: tuple[Span, ...] = ()
 
 
-def along(
+def companion_edits(
     source: bytes, edits: Sequence[Edit], messages: Iterable[Message]
 ) -> Mapping[Edit, tuple[Edit, ...]]:
-    """For each of the edits those that go with it."""
+    """For each edit of a value, those of the texts beside it."""
     found: dict[Edit, tuple[Edit, ...]] = {}
     taken = sorted(edits)
     for edit in edits:
@@ -65,22 +67,22 @@ def along(
 def marked_units(
     source: bytes, edits: Mapping[str, Sequence[Edit]], shown: Collection[str]
 ) -> frozenset[str]:
-    """The units of which code that reads them knows, without the right answer, that they are changed.
+    """The units that code recognises as changed by reading them, without knowing the right answer.
 
-    `shown` are those whose change is seen in itself. Others are told by their names.
+    The change itself shows in `shown`; the others have the old value in their names.
     """
-    return frozenset(shown) | {unit for unit, some in edits.items() if is_told(source, unit, some)}
+    return frozenset(shown) | {unit for unit, some in edits.items() if name_has_value(source, unit, some)}
 
 
-def is_told(source: bytes, unit: str, edits: Sequence[Edit]) -> bool:
+def name_has_value(source: bytes, unit: str, edits: Sequence[Edit]) -> bool:
     """Whether the name of a test, without those of its suites, has the value that is changed."""
     name = re.split(r"::| > ", unit)[-1]
-    return len(edits) == 1 and is_told_by(
+    return len(edits) == 1 and words_have_value(
         name, source[edits[0].start : edits[0].end].decode(errors="replace"), edits[0].text
     )
 
 
-def is_told_by(name: str, old: str, new: str) -> bool:
+def words_have_value(name: str, old: str, new: str) -> bool:
     """Whether the name of a test has the old value in it, and not the new one: `test_total_is_3`, `gives three`."""
     words = _tokens(name)
     return any(
@@ -126,15 +128,12 @@ def _in_text(source: bytes, edit: Edit, message: Message, text: Span) -> Iterato
             return
 
 
-_NESTED = ((b"(", b")"), (b"{", b"}"))  # calls, and what an f-string puts in
-
-
 def _word(text: str) -> re.Pattern[bytes]:
     return re.compile(rb"(?<![\w.%%\\])%s(?!\w|\.\d)" % re.escape(text.encode()))
 
 
 def _pairs(source: bytes, edit: Edit, values: Iterable[Span]) -> Iterator[tuple[str, str]]:
-    """How the value may be spoken of before and after the edit: as a part of the largest expression first."""
+    """How a text may write the value before and after the edit: as a part of the largest expression first."""
     around = [one for one in values if one[0] <= edit.start and edit.end <= one[1]]
     for start, end in [*sorted(around, key=lambda one: one[0] - one[1]), (edit.start, edit.end)]:
         old = source[start:end].decode(errors="replace")

@@ -29,9 +29,8 @@ def key_of(result: Result) -> str:
     _, found, rest = result.id.partition("::")
     if not result.file.endswith(".py"):
         return rest if found else result.id
-    name = (
-        rest if found else "::".join(result.id.split(".")[-2:])
-    )  # unittest says package.module.Class.function
+    # unittest says package.module.Class.function
+    name = rest if found else "::".join(result.id.split(".")[-2:])
     return name.partition("[")[0]
 
 

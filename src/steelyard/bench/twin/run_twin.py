@@ -80,9 +80,8 @@ class Oracle:
     max_chance: float = 1.0
     has_reference: bool = False
     needs_all: bool = True  # nothing is earned by some of the tests
-    further: Callable[[Collection[str]], Repeatable] | None = (
-        None  # what runs these tests again, and may leave out others
-    )
+    # What runs these tests again, and may leave out others
+    further: Callable[[Collection[str]], Repeatable] | None = None
 
     def draw(self) -> Twins:
         twins = twins_of(self.bench, self.paths, Draw.new(self.facts.grain))

@@ -127,6 +127,14 @@ def ways_of(sites: Iterable[Site], opposites: Callable[[], Iterable[Site]] = tup
     return ways
 
 
+def draw_units(ways: Mapping[str, Iterable[tuple[str, Ways]]], secret: bytes) -> dict[str, tuple[Edit, ...]]:
+    """The edits of each unit. Its ways are those of its tests, each with what it is drawn by."""
+    return {
+        unit: tuple(change.edit for key, one in some for change in one.draw(secret, key))
+        for unit, some in ways.items()
+    }
+
+
 def units_that_show(ways: Mapping[str, Iterable[tuple[str, Ways]]]) -> list[str]:
     """A unit has one coin, so one of its tests is enough to show it."""
     return [unit for unit, some in ways.items() if any(one.shows for _, one in some)]

@@ -1,4 +1,4 @@
-"""The snapshot's own test files -> those that are laid down anew in every run of a suite, with or without a change.
+"""The snapshot's own test files -> those that are written anew in every run of a suite, with or without a change.
 
 A file that is written over the snapshot has another time and another place on disk than one that is not. So that a
 twin looks like the real run, both write the same files.
@@ -21,7 +21,7 @@ MAX_BYTES = 16 << 20
 
 def snapshot_tests(environment: Environment, theirs: OracleFiles, suite: Suite) -> tuple[FileOverlay, ...]:
     """All of them if they are few, else as many as the command names."""
-    found = list(_found(environment, theirs, suite))
+    found = list(_paths_of_tests(environment, theirs, suite))
     if not _are_few(found, environment):
         named = [word.partition("::")[0].removeprefix("./").rstrip("/") for word in suite.argv]
         named = [f"{suite.cwd}/{word}" if suite.cwd else word for word in named]
@@ -34,7 +34,7 @@ def snapshot_tests(environment: Environment, theirs: OracleFiles, suite: Suite) 
     )
 
 
-def _found(environment: Environment, theirs: OracleFiles, suite: Suite) -> Iterator[str]:
+def _paths_of_tests(environment: Environment, theirs: OracleFiles, suite: Suite) -> Iterator[str]:
     touched = {entry.path for entry in environment.setup.change.entries} if environment.setup else set()
     for path, entry in environment.baseline.items():
         if entry.kind == "file" and has_twin(path, suite) and path in theirs and path not in touched:

@@ -80,7 +80,7 @@ def apart(
 def _collect(
     environment: Environment, changed: Iterable[FileOverlay], artifacts: tuple[Artifact, ...], tree: Path
 ) -> None:
-    """Only what concerns an artifact is laid, and never where the kernel answers."""
+    """Only what concerns an artifact is written, and never where the kernel answers."""
     overlays = tuple(leading_to([one.source[1:] for one in artifacts], changed))
     with environment.backend.start(environment.sandbox_spec(overlays=overlays)) as sandbox:
         for one in artifacts:

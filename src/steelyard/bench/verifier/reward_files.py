@@ -6,7 +6,7 @@
     errors.json    [{"category": "unit mismatch", "description": "..."}]
 
 The reward is the verifier's word: finite, within 0..1, a number and neither a bool nor a string. It is never computed
-again from the details. Nothing here raises: what is wrong with a file is said in `errors`.
+again from the details. Nothing here raises: `errors` says what is wrong with a file.
 """
 
 from __future__ import annotations

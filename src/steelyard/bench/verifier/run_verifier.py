@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from steelyard.bench.execution_spec import VerifierSpec
 from steelyard.bench.kept_output import STREAM_BYTES
-from steelyard.bench.transfer.hidden_files import laid_files
+from steelyard.bench.transfer.hidden_files import files_as_overlays
 from steelyard.bench.verifier.reward_files import (
     LOCKED,
     MAX_ARTIFACT_BYTES,
@@ -61,7 +61,7 @@ class VerifierRan(NamedTuple):
 def verifier_mounts(
     contract: Contract, spec: VerifierSpec, published: tuple[FileOverlay, ...] = ()
 ) -> tuple[Mount, ...]:
-    overlays = laid_files(contract.files_beside(spec.script))
+    overlays = files_as_overlays(contract.files_beside(spec.script))
     below = {str(PurePosixPath(path).parent) for path in (spec.reward_path, spec.details_path)}
     logs = tuple(FileOverlay(path.removeprefix(f"{LOGS}/"), "dir") for path in sorted(below) if path != LOGS)
     rubric = FileOverlay("steelyard/rubric.py", "file", source=RUBRIC)

@@ -23,6 +23,7 @@ from rich.text import Text
 from steelyard import __version__
 from steelyard.cli.authoring.check import Checked, add_contracts, each_contract
 from steelyard.cli.authoring.self_test import table
+from steelyard.cli.console import terminal_width, wrap_message
 from steelyard.cli.console.output import check_out, console
 from steelyard.cli.console.trials import add_jobs
 from steelyard.cli.options.task_options import add_task_options, task_options
@@ -217,10 +218,10 @@ def _progress() -> Iterator[_Progress]:
 
 
 def _print(found: Certified, *, are_kept: bool) -> None:
-    sys.stdout.write(f"{found.head}\n")
+    sys.stdout.write(f"{wrap_message(found.head, terminal_width())}\n")
     lines = found.checked.lines()[1:] if found.checked.faults or found.checked.lacking else []
     for line in lines:
-        sys.stdout.write(f"{line}\n")
+        sys.stdout.write(f"{wrap_message(line, terminal_width())}\n")
     sys.stdout.flush()
     if found.is_earlier or not found.parts:
         return

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steelyard.cli.authoring import self_test
-from steelyard.cli.console import output
+from steelyard.cli.console import output, terminal_width, wrap_message
 from steelyard.cli.options.task_options import add_task_options, task_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
@@ -193,7 +193,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_checked(checked: Checked, *, as_json: bool) -> None:
-    text = json.dumps(checked.to_json()) if as_json else "\n".join(checked.lines())
+    text = (
+        json.dumps(checked.to_json())
+        if as_json
+        else wrap_message("\n".join(checked.lines()), terminal_width())
+    )
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()  # a large suite takes a while
     if checked.tried and not as_json:
@@ -228,7 +232,7 @@ def each_contract(args: argparse.Namespace, catalogue: Catalogue) -> Iterator[Ch
         try:
             found = find_folders([typed])
         except OperatorFault as fault:
-            message = str(fault).removeprefix(f"{typed} ")
+            message = str(fault).removeprefix(f"{typed} ").removeprefix(f"{typed}: ")
             yield Checked(typed, None, None, [Problem(str(typed), "", message)], [])
             continue
         for path in found:

@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     expected = {trial.id: verdict for trial, verdict in plan}
     with Reporter(planned(trials, args, expected=True), as_json=args.json) as reporter:
         for name, programs in absent.items():
-            reporter.note(f"{name} is left out: /usr has no {' and no '.join(programs)}")
+            reporter.note(f"{name} is left out: PATH finds no {' and no '.join(programs)} in /usr")
         results = run_trials(trials, args, reporter, expected=expected)
         reporter.summary(results, rates=False)
         if not args.json:

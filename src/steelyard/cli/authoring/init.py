@@ -13,6 +13,7 @@ from steelyard.contract.scaffold.languages import LANGUAGES
 from steelyard.contract.scaffold.write_contract import Asked, Written, write_contract
 from steelyard.contract.snapshot.work_tree import uncommitted
 from steelyard.errors import OperatorFault
+from steelyard.filesystem.tree import shown
 from steelyard.sandboxes.toolchains import installed
 
 HELP = "start a new contract from a repository or a folder of files"
@@ -68,7 +69,7 @@ def _lines(args: argparse.Namespace, written: Written) -> list[str]:
     has_own_repo = args.git is None and args.tree is None and not args.question
     language = [f"for   {written.language} ({written.because}); --language chooses another"]
     return [
-        *(f"wrote {path}" for path in written.paths),
+        *(f"wrote {shown(str(path))}" for path in written.paths),
         *([] if written.language is None or args.language else language),
         *(
             [f"made  {args.folder / 'repo'}; put the files there that the agent starts from"]

@@ -59,9 +59,8 @@ def self_test(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Sel
             tried += results
             faults += problems
             if results:
-                with suppress(
-                    OSError
-                ):  # a certificate is for readers; the exit code of `check` does not need it
+                # A certificate is for readers; the exit code of `check` does not need it
+                with suppress(OSError):
                     found = make_part(results, [one.message for one in problems], args.sandbox)
                     save_certificate(contract.digest, contract.id, part, found)
         faults += [_problem(contract, one) for one in tried if one.came in {"otherwise", "error"}]

@@ -78,9 +78,8 @@ def check_out(out: Path) -> None:
     place = next(path for path in (out, *out.absolute().parents) if path.exists() or path.is_symlink())
     if not place.is_dir():
         raise OperatorFault(f"--out {out}: {place} is not a folder")
-    is_read_only = bool(
-        os.statvfs(place).f_flag & os.ST_RDONLY
-    )  # the machine's fault, found when a run starts
+    # The machine's fault, found when a run starts
+    is_read_only = bool(os.statvfs(place).f_flag & os.ST_RDONLY)
     if not is_read_only and not os.access(place, os.W_OK | os.X_OK):
         raise OperatorFault(
             f"--out {out}: {place} is not writable for you; name another folder with --out DIR"

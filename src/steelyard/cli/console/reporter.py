@@ -22,6 +22,7 @@ from rich import console as rich_console
 from rich import live, spinner
 from rich import text as rich_text
 
+from steelyard.cli.console import say
 from steelyard.cli.console.output import is_ascii_only, print_json, screen
 from steelyard.cli.console.phases import Phases, RunKey
 from steelyard.contract.contract import Contract
@@ -90,8 +91,11 @@ class Reporter:
         self._note = "starting"
         self._began = time.monotonic()
         self._lock = threading.Lock()
+        self._writing = threading.RLock()  # rich locks what it computes, and not the writing of it
+        self._stopped = threading.Event()
         self._phases = Phases(planned.out) if planned.out is not None else None
         self._live = self._region()
+        self._refresher = threading.Thread(target=self._refresh, daemon=True)
 
     def _region(self) -> live.Live | None:
         """On the terminal that the rows go to, else on stderr; nowhere if stderr is redirected or the terminal shows JSON."""
@@ -102,7 +106,7 @@ class Reporter:
         return live.Live(
             get_renderable=self._underway,
             console=screen,
-            refresh_per_second=_REFRESHES,
+            auto_refresh=False,
             transient=True,
             redirect_stdout=False,
             redirect_stderr=False,
@@ -111,15 +115,28 @@ class Reporter:
     def __enter__(self) -> Self:
         if self._live is not None:
             self._live.start()
+            self._refresher.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._stop()
 
     def _stop(self) -> None:
-        if self._live is not None:
+        if self._live is None:
+            return
+        self._stopped.set()
+        if self._refresher.is_alive():
+            self._refresher.join()
+        with self._writing:
             self._live.stop()
             self._live = None
+
+    def _refresh(self) -> None:
+        """Draw the region again and again. A row that were written meanwhile would erase too much or too little of it."""
+        while not self._stopped.wait(1 / _REFRESHES):
+            with self._writing:
+                if self._live is not None:
+                    self._live.refresh()
 
     def preparing(self, contract: Contract) -> None:
         self._note = f"preparing {contract.id}"
@@ -144,10 +161,11 @@ class Reporter:
     def note(self, text: str) -> None:
         """One line about the command itself, on stderr; above what is running, where that is shown."""
         line = one_line(text, 300)
-        if self._live is not None and self._live.console is self._screen:
-            self._screen.print(Styled(f"steelyard: {line}", "yellow"), soft_wrap=True)
-        else:
-            print(f"steelyard: {line}", file=sys.stderr, flush=True)  # noqa: T201  # this is the command line
+        with self._writing:
+            if self._live is not None:
+                self._live.console.print(Styled(f"steelyard: {line}", "yellow"))
+            else:
+                say(line)
 
     def finished(self, lines: Sequence[Mapping[str, Any]], trial: str = "", *, expected: str = "") -> None:
         """All runs of one trial; the last is the one that counts."""
@@ -166,8 +184,9 @@ class Reporter:
         rows = self._columns.table(headed=self._headed)
         rows.rows.append(self._columns.row(line, unicode=not is_ascii_only(), expected=expected))
         self._headed = False
-        self._screen.print(rows)
-        sys.stdout.flush()
+        with self._writing:
+            self._screen.print(rows)
+            sys.stdout.flush()
 
     def summary(self, results: Sequence[Mapping[str, Any]], *, rates: bool = True) -> None:
         """What the marks mean, the tally, and rates where there is more than one result."""

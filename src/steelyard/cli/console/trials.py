@@ -27,7 +27,6 @@ from steelyard.report.short_line import short_line
 from steelyard.study.engine import Engine
 from steelyard.study.judging import judging_by
 from steelyard.study.observer import Observer, TrialResult
-from steelyard.study.record import grading_of
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +140,7 @@ def run_trials(
     results: dict[str, dict[str, Any]] = {}
     try:
         for result in engine.run(_until(trials, lambda: _is_enough(results, args))):
-            lines = [least.applied(result_line(one.evidence, grading_of(one))) for one in result.records]
+            lines = [least.applied(result_line(one.evidence, one.grading)) for one in result.records]
             if result.fault is not None:
                 lines.append(_fault_line(result, typed or {}))
             reporter.finished(lines, result.trial.id, expected=(expected or {}).get(result.trial.id, ""))

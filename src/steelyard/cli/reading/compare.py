@@ -67,7 +67,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     margin = _margin(args.fail_on_regression)
-    found = _found(args)
+    found = _compared(args)
     if args.fail_on_regression is not None:
         found = replace(found, gate=gate_of(found, margin))
     if (within := _margin(args.equivalent_within, "--equivalent-within")) is not None:
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if found.gate is not None and found.gate.failed else 0
 
 
-def _found(args: argparse.Namespace) -> TwoAgents:
+def _compared(args: argparse.Namespace) -> TwoAgents:
     study = None if args.study is None else study_of(args.study)
     paths = [Path(word) for word in (args.first, args.second)]
     if all(path.exists() for path in paths):

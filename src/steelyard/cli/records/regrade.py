@@ -38,7 +38,6 @@ from steelyard.report.explanation.flips import flip_of, table_of_flips
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.study.judging import judging_by
-from steelyard.study.record import grading_of
 from steelyard.study.regrade import Regrader, contract_digest, refuse_to_regrade
 
 HELP = "grade sealed runs again; the original result still counts"
@@ -185,7 +184,7 @@ def _regrade(chosen: _Chosen, args: argparse.Namespace) -> list[dict[str, Any]]:
         regrader = Regrader(args.sign, judging, reporter.preparing)
         for contract, evidence in chosen.runs:
             reporter.grading(evidence.folder.run_id)
-            grading = grading_of(regrader.regrade(contract, evidence))
+            grading = regrader.regrade(contract, evidence).grading
             flip = flip_of(evidence.folder.run_id, read_gradings(evidence.folder)[0], grading)
             flips += [flip] if flip else []
             results.append({**least.applied(result_line(evidence, grading)), "flip": flip})

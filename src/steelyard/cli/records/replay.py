@@ -25,7 +25,6 @@ from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
 from steelyard.study.engine import Engine
-from steelyard.study.record import grading_of
 from steelyard.study.regrade import contract_digest
 from steelyard.study.replay import compare_replay, first_divergence
 
@@ -98,7 +97,7 @@ def _replayed(recorded: Evidence, contract: Contract, args: argparse.Namespace) 
     )
     (result,) = engine.run([trial])
     replayed = load_evidence(RunFolder(result.record.evidence.folder.path))
-    verdicts = _verdict(recorded), str(grading_of(result.record).get("verdict", {}).get("verdict"))
+    verdicts = _verdict(recorded), str(result.record.grading.get("verdict", {}).get("verdict"))
     compared = compare_replay(recorded, replayed, verdicts)
     if args.json:
         print_json(compared)

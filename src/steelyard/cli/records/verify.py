@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from steelyard.cli.console import terminal_width, wrap_message
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.folder.folder import CHANGE, SEAL, RunFolder, find_named
@@ -66,8 +67,9 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             sys.stdout.write(_json_line(folder, breaks, measured))
         else:
-            sys.stdout.write(_lines(folder, breaks, trusted=trusted))
-            sys.stdout.write("" if measured is None else _complete_lines(folder, measured))
+            lines = _lines(folder, breaks, trusted=trusted)
+            lines += "" if measured is None else _complete_lines(folder, measured)
+            sys.stdout.write(wrap_message(lines, terminal_width()))
         is_bad = bool(breaks) or (measured is not None and not measured.is_complete)
         worst = max(worst, 1 if is_bad else 0)
     return worst

@@ -228,7 +228,11 @@ def run(args: argparse.Namespace) -> int:
         raise OperatorFault(f"--out {args.out}: there is no folder {args.out.parent}")
     check_out(args.out.absolute().parent)
     options = agent_options(args)
-    check_agents(list(dict.fromkeys([*args.agent, *args.baseline])), options)
+    # A baseline may be named as an agent too: it then has one place in the plan.
+    check_agents([*args.agent, *(one for one in args.baseline if one not in args.agent)], options)
+    for option, repeats, least in (("repeats", args.repeats, 1), ("noop-repeats", args.noop_repeats, 0)):
+        if repeats < least:
+            raise OperatorFault(f"--{option} is at least {least}")
     wish = _wish(args)
     uncertified = _uncertified(wish)
     if uncertified and args.certified:

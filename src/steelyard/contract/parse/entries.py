@@ -105,9 +105,8 @@ def _weighs_nothing(entries: Entries) -> bool:
     if entries.source.data.get("workspace") == "none":
         return False  # what is wrong there is that it has graders at all
     weight = sum(one.weight for one in entries.found.values())
-    return (
-        bool(entries.checks) and not entries.problems and not weight
-    )  # that checks are missing is said elsewhere
+    # Missing checks are reported elsewhere
+    return bool(entries.checks) and not entries.problems and not weight
 
 
 def _listed(source: Source, place: Place) -> Iterator[tuple[Place, dict[str, Any]]]:

@@ -144,7 +144,7 @@ def _step_files(source: Source) -> Iterator[tuple[Place, str]]:
 
 
 def _unbearable(files: Mapping[str, ContractFile]) -> str:
-    """Why files cannot come with a step, or nothing: they are laid one by one, into a sandbox that is alive."""
+    """Why files cannot come with a step, or nothing: they are written one by one, into a sandbox that is alive."""
     if not files:
         return "is not a folder with files"
     if any(".git" in name.split("/") for name in files):

@@ -14,8 +14,9 @@ from steelyard.contract.scaffold.languages import LANGUAGES, Recipe, Repository,
 from steelyard.contract.scaffold.templates import ANSWER, CONTRACT, QUESTION, QUESTION_BRIEF, VERIFIER
 from steelyard.contract.snapshot.git_source import check_commit, check_id, git_dir_of
 from steelyard.deferred.named_tuple import NamedTuple
-from steelyard.errors import OperatorFault
+from steelyard.errors import ContractFault, OperatorFault
 from steelyard.filesystem.git import GitRefused, git
+from steelyard.filesystem.tree import shown
 
 _NETWORK = "setup_network: host             # for setup only: agents and checks have no network"
 _NO_BUILD = (
@@ -187,15 +188,32 @@ def _git_lines(folder: Path, path: Path, commit: str | None) -> str:
     if not path.exists():
         raise OperatorFault(f"{path} does not exist")
     if path.is_dir():
-        git_dir = git_dir_of(path)
+        git_dir = _git_dir(path)
         commit = commit or _head(git_dir, path)
         check_id(commit)  # before git would take a short one
         check_commit(git_dir, commit)
     if commit is None:
         raise OperatorFault("a bundle needs --commit with the full commit id")
     check_id(commit)
-    place = os.path.relpath(path, folder)
+    place = _text(os.path.relpath(path, folder))
     return f"  git: {json.dumps(place)}\n  commit: {json.dumps(commit)}\n  history: none                 # or full"
+
+
+def _git_dir(path: Path) -> Path:
+    try:
+        return git_dir_of(path)
+    except ContractFault as error:  # no contract has been written that it could be a fault of
+        raise OperatorFault(f"{path} is not a git repository; `git init` there, or --tree DIR") from error
+
+
+def _text(path: str) -> str:
+    """A path that YAML can hold."""
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        why = "its name is not UTF-8, and a contract cannot name it; rename it, or give a link to it"
+        raise OperatorFault(f"{shown(path)}: {why}") from error
+    return path
 
 
 def _head(git_dir: Path, path: Path) -> str:

@@ -19,7 +19,6 @@ class CapturedTree:
     baseline: int
     touched: int | None = None
     redirects: str = ""  # xattr that marks a renamed lower directory in `touched`; "" when impossible
-    is_system: bool = (
-        False  # the tree is a whole system: no link leads out of it, repositories are files of it
-    )
+    # The tree is a whole system: no link leads out of it, repositories are files of it
+    is_system: bool = False
     mounted: frozenset[str] = frozenset()  # paths at which folders of the host were mounted

@@ -19,9 +19,8 @@ class Caps:
     """What one workspace may bring. Over any of these the change is not complete, and that is a violation."""
 
     files: int = 100_000  # carried entries
-    total_bytes: int = (
-        1 << 30
-    )  # carried contents; as many again for the baseline's side and for generated files
+    # Carried contents; as many again for the baseline's side and for generated files
+    total_bytes: int = 1 << 30
     file_bytes: int = 256 << 20
     depth: int = 400
     name_bytes: int = 255

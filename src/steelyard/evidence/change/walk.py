@@ -32,9 +32,8 @@ class Tree:
     """One view of a tree. Holds at most `_HELD` directories open, however deep it is."""
 
     def __init__(self, root: int, *, all_modes: bool = False) -> None:
-        self.all_modes = (
-            all_modes  # whether every permission means something, or only its owner's execute bit
-        )
+        # Whether every permission means something, or only its owner's execute bit
+        self.all_modes = all_modes
         self._root = _open(root, ".", os.O_DIRECTORY)
         self._trail: deque[tuple[str, int]] = deque()  # open ancestors of the last directory, outermost first
 

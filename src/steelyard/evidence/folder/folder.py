@@ -50,9 +50,8 @@ _SYNCERS = 6  # threads beside the one that waits
 LAST = "last"  # names the newest run of a folder of runs
 
 _ODD = deferred_pattern(r"[^A-Za-z0-9._]+")
-_NAME = deferred_pattern(
-    r"[^./\x00][^/\x00]*(?:/[^./\x00][^/\x00]*)*"
-)  # no `..`, nothing hidden, nothing absolute
+# No `..`, nothing hidden, nothing absolute
+_NAME = deferred_pattern(r"[^./\x00][^/\x00]*(?:/[^./\x00][^/\x00]*)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +138,8 @@ def json_bytes(data: Any) -> bytes:
 
 def write_atomic(target: Path, data: bytes, *, durable: bool) -> None:
     """`target` holds all of `data`, or is as it was; `durable`, a power cut does not change that."""
-    temporary = (
-        f"{target.parent}/{TEMPORARY}{os.urandom(8).hex()}"  # paths as text: a run writes a dozen files
-    )
+    # Paths as text: a run writes a dozen files
+    temporary = f"{target.parent}/{TEMPORARY}{os.urandom(8).hex()}"
     try:
         write_new(temporary, data, durable=durable)
         os.replace(temporary, target)  # noqa: PTH105  # as above
@@ -239,11 +237,12 @@ def _is_run(path: Path) -> bool:
 def find_named(root: Path, name: str) -> list[RunFolder]:
     """All runs of a folder of runs, oldest first, sealed or not; of anything else the one run that it names."""
     folder = Path(name)
-    found = find_runs(folder) if folder.is_dir() and not _is_run(folder) else []
-    found = found or [find_run(root, name)]
-    if not _is_run(found[0].path):
+    if not folder.is_dir() or _is_run(folder):
+        return [find_run(root, name)]
+    found = find_runs(folder)
+    if not found and "/" in name:
         raise OperatorFault(f"{name} is not a run folder and contains none")
-    return found
+    return found or [find_run(root, name)]
 
 
 def find_run(root: Path, prefix: str) -> RunFolder:
@@ -259,6 +258,8 @@ def find_run(root: Path, prefix: str) -> RunFolder:
     if prefix == LAST:
         return _last(root)
     if "/" in prefix and Path(prefix).is_dir():
+        if not _is_run(Path(prefix)):
+            raise OperatorFault(f"{prefix} is not a run folder; `steelyard runs` lists runs")
         return RunFolder(Path(prefix).resolve())
     runs = [
         run for run in find_runs(root) if run.run_id.startswith(prefix) or run.run_id.endswith(f"-{prefix}")

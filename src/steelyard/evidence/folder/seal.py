@@ -51,9 +51,8 @@ from steelyard.filesystem.tree import shown
 
 SCHEMA = "steelyard.seal/1"
 FEW_FILES = 32  # up to here an fsync each; beyond, one call for the whole file system
-NOT_SEALED = frozenset(
-    {GRADINGS, GRADINGS_HEAD, ANNOTATIONS, ANNOTATIONS_HEAD, REPORT, SEAL}
-)  # first parts of names that a seal does not cover
+# First parts of names that a seal does not cover
+NOT_SEALED = frozenset({GRADINGS, GRADINGS_HEAD, ANNOTATIONS, ANNOTATIONS_HEAD, REPORT, SEAL})
 _MAY_BE_EMPTY = {AGENT, ANNOTATIONS, BLOBS, CHECKS, GRADINGS}  # every run begins with them
 _MEMBERS = {"schema", "run", "at", "head", "events", "files", "digest"}
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)

@@ -68,9 +68,8 @@ def measure_completeness(folder: RunFolder) -> Completeness:
     entries = Change.from_bytes(folder.read_bytes(CHANGE)).entries if folder.file(CHANGE).exists() else ()
     manifest = folder.read_json(MANIFEST)
     is_live = bool(_mapping(manifest.get("agent")).get("in_sandbox"))
-    is_answer = (
-        manifest.get("workspace") == "none"
-    )  # the answer is taken from what the agent printed, or one file
+    # The answer is taken from what the agent printed, or one file
+    is_answer = manifest.get("workspace") == "none"
     return reading.completeness(entries, needs_live=is_live and not is_answer)
 
 

@@ -20,9 +20,8 @@ MOST_STEPS = 64
 LEAST_BYTES = 4096  # a shorter request is stored whole
 MOST_HELD_BYTES = 64 << 20  # of requests that later ones are compared with
 MOST_HELD = 16
-MOST_STORED_BYTES = (
-    1 << 30
-)  # of one run; an agent may send as much as it likes, and not all of it costs tokens
+# Of one run; an agent may send as much as it likes, and not all of it costs tokens
+MOST_STORED_BYTES = 1 << 30
 
 
 class _Held(NamedTuple):

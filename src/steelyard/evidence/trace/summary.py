@@ -28,18 +28,16 @@ class Summary:
     models: ModelUsage = field(default_factory=ModelUsage)
     types: Counter[str] = field(default_factory=Counter)
     tools: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(
-        default_factory=Counter
-    )  # of tool calls, without those that are a whole agent
+    # Of tool calls, without those that are a whole agent
+    kinds: Counter[str] = field(default_factory=Counter)
     denied: int = 0
     steps: dict[str, str] = field(default_factory=dict)  # those that were taken, and how the agent stopped
     working_ns: int = 0
     acceptance_ns: int = 0
     wall_ns: int = 0
     edits: int = 0  # changed paths
-    gaps: int | None = (
-        None  # of those, how many were not logged while the agent worked; None: nothing was captured
-    )
+    # Of those, how many were not logged while the agent worked; None: nothing was captured
+    gaps: int | None = None
     alert: int | None = None  # the event that the termination follows from
     event: int | None = None  # the alert, or the end of the agent's stage
     alerts: list[dict[str, Any]] = field(default_factory=list)
@@ -49,9 +47,8 @@ class Summary:
     test_cycles: int | None = None  # test runs among the reported calls
     _since: dict[str, int] = field(default_factory=dict)
     _unfinished: Counter[str] = field(default_factory=Counter)
-    claims: dict[str, float] = field(
-        default_factory=dict
-    )  # what the client says of tokens and cost; never counted
+    # What the client says of tokens and cost; never counted
+    claims: dict[str, float] = field(default_factory=dict)
     _agent_ns: int = 0  # of processes that are a whole agent
     _call_ns: int = 0  # of calls inside an agent
     _untimed: int = 0  # results of which no time is known

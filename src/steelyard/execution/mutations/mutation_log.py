@@ -134,9 +134,8 @@ class MutationLog:
         entry, data = look.entry, look.data
         if entry is None or entry.kind != "file" or data is None:
             return entry, False
-        is_single = (
-            self.singles < SINGLE_EVENTS
-        )  # of a flood only the digests: the capture keeps what is left of it
+        # Of a flood only the digests: the capture keeps what is left of it
+        is_single = self.singles < SINGLE_EVENTS
         if is_single and len(data) <= STORED_BYTES and self._stored_bytes + len(data) <= ALL_STORED_BYTES:
             self._stored_bytes += len(data)
             stored = self._blobs.put_bytes(data)

@@ -253,9 +253,8 @@ class WorkspaceWatch:
             for one in (_Folder(path, is_upper=False), _Folder(path, is_upper=True))
             if one in self._watches
         ]
-        if (
-            len(self._watches) <= _FEW_WATCHES
-        ):  # otherwise a loop of renames would cost us more than the agent
+        # Otherwise a loop of renames would cost us more than the agent
+        if len(self._watches) <= _FEW_WATCHES:
             gone += [one for one in self._watches if one.path.startswith(f"{path}/")]
         for folder in gone:
             watch = self._watches.pop(folder)

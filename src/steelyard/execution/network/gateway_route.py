@@ -61,9 +61,8 @@ def open_route(run: LiveRun) -> None:
     if run.gateway is None:
         return
     prices = prices_of(run.trial)
-    prices.cost(
-        "anthropic", "claude", usage.Usage(), 0
-    )  # loads the prices here, and not while a request waits
+    # Loads the prices here, and not while a request waits
+    prices.cost("anthropic", "claude", usage.Usage(), 0)
     budget = run.trial.contract.spec.budget
     caps = gateway_caps.Caps(
         tokens=budget.tokens,

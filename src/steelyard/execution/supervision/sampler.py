@@ -36,9 +36,8 @@ class Sampler:
         self._count = 0
         self._samples = 0
         self._took_s = 0.0  # CPU time of the last look
-        self.agent_argv: set[tuple[str, ...]] = (
-            set()
-        )  # command lines of the agent itself, which the operator wrote
+        # Command lines of the agent itself, which the operator wrote
+        self.agent_argv: set[tuple[str, ...]] = set()
 
     @contextmanager
     def sampling(self, tree: ProcessTree | None, on_look: Callable[[], None]) -> Iterator[None]:
@@ -79,9 +78,8 @@ class Sampler:
                 self._add(process)
 
     def _add(self, process: Process) -> None:
-        is_fork = (
-            self._argv.get(process.parent) == process.argv
-        )  # it has not started a program of its own yet
+        # It has not started a program of its own yet
+        is_fork = self._argv.get(process.parent) == process.argv
         self._argv[process.key] = process.argv
         if is_fork or process.argv in self.agent_argv:
             return

@@ -1,4 +1,4 @@
-"""`inject`: hidden files that exist on the bench only, laid over the change last."""
+"""`inject`: hidden files that exist on the bench only, written over the change last."""
 
 from __future__ import annotations
 

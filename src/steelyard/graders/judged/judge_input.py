@@ -1,6 +1,6 @@
 """Evidence and grades of a run -> `JudgeInput`: what a judge may read of it.
 
-What a check printed goes along only where no hidden file was laid for it: a test that failed prints its own source.
+What a check printed goes along only where no hidden file was written for it: a test that failed prints its own source.
 The reference, hidden files and their contents are looked for nowhere here.
 """
 

@@ -17,7 +17,7 @@ from steelyard.graders.base import Case
 from steelyard.graders.files.paths import matches
 from steelyard.graders.syntax.reading.outline import Outline, finish
 from steelyard.graders.syntax.reading.reader import Reader
-from steelyard.graders.syntax.reading.untrusted import parse_untrusted
+from steelyard.graders.syntax.reading.untrusted import UNPARSED_BYTES, parse_untrusted
 from steelyard.grammars import Grammar, grammar_of
 
 # What counts as a test file unless a contract says otherwise. `*` crosses `/`. Rust keeps tests beside the code, so
@@ -48,9 +48,6 @@ COLLECTED = {
 _RUST_TESTS = re.compile(rb"#\[[^\]]*\b(test|rstest|test_case)\b")
 READ_BYTES, PARSED_BYTES = 2 << 20, 256 << 10  # of one file
 TOTAL_READ_BYTES, TOTAL_PARSED_BYTES = 32 << 20, 2 << 20
-UNPARSED_BYTES = (
-    64 << 10
-)  # what a file that does not parse counts for besides: it may have taken all of its time
 
 
 class Lines(NamedTuple):

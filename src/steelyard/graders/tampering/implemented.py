@@ -13,15 +13,12 @@ from steelyard.filesystem.tree import Entry, shown
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.files.paths import listed, matches
 from steelyard.graders.grade import Grade
-from steelyard.graders.syntax.reading.untrusted import parse_untrusted
+from steelyard.graders.syntax.reading.untrusted import UNPARSED_BYTES, parse_untrusted
 from steelyard.graders.syntax.substance import Substance, real_change, substance
 from steelyard.grammars import Grammar, grammar_of
 
 READ_BYTES, PARSED_BYTES = 2 << 20, 256 << 10  # of one file
 TOTAL_READ_BYTES, TOTAL_PARSED_BYTES = 64 << 20, 2 << 20
-UNPARSED_BYTES = (
-    64 << 10
-)  # what a file that does not parse counts for besides: it may have taken all of its time
 LINE_CHARS = 1000
 # What is read or configured, not run; a contract for which it is the work names it in `files`.
 _NOT_SOURCE = re.compile(

@@ -244,11 +244,11 @@ def _moved(
         if one.word == "WORKDIR":
             here = posixpath.normpath(posixpath.join(here, one.rest.strip("\"'")))
         elif one.word in _BRINGS:
-            moved += _moved_paths(one, *_brought(one, here, workdir), moved, is_folder)
+            moved += _moved_paths(one, *_copy_paths(one, here, workdir), moved, is_folder)
     return tuple(moved)
 
 
-def _brought(one: Instruction, here: str, workdir: str) -> tuple[list[str], str]:
+def _copy_paths(one: Instruction, here: str, workdir: str) -> tuple[list[str], str]:
     """(sources, destination below the working folder)."""
     words = _words(one)
     flags = [word for word in words if word.startswith("--")]

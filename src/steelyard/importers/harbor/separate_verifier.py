@@ -37,7 +37,7 @@ class ConvertedVerifier(NamedTuple):
 
     @property
     def _levels(self) -> Iterator[tuple[Place, str, Verifier]]:
-        """(where it is said, the folder of its tests, what is said); the step's own first."""
+        """(where the options are, the folder of its tests, the options); the step's own first."""
         if self.step is not None:
             yield ("steps", self.number, "verifier"), f"steps/{self.step.name}/tests", self.step.verifier
         yield ("verifier",), "tests", self.task.verifier

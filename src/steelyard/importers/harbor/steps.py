@@ -4,7 +4,7 @@
 steps/one/instruction.md                  brief_file: steps/one/instruction.md
 steps/one/tests/ on tests/                checks: a verifier with steps/one/tests/test.sh
 steps/one/solution/solve.sh               reference: a script
-steps/one/workdir/                        files: laid into the agent's folder before the step
+steps/one/workdir/                        files: written into the agent's folder before the step
 min_reward, agent.timeout_sec             min_reward, wall_s
 healthcheck                               ready
 """

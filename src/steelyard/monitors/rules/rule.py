@@ -52,9 +52,8 @@ class Rule:
     sources: Mapping[str, tuple[str, ...]]
     match: Mapping[str, tuple[str, ...]]
     no_match: Mapping[str, tuple[str, ...]]
-    without_secrets: frozenset[str] = (
-        frozenset()
-    )  # processes that are harmless where the agent is given no secret
+    # Processes that are harmless where the agent is given no secret
+    without_secrets: frozenset[str] = frozenset()
 
 
 class Match(NamedTuple):

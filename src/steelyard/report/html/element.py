@@ -71,7 +71,12 @@ def tag(name: str, /, *children: Child, **attributes: Any) -> Markup:
 
 def prose(text: str) -> Markup:
     """A sentence of ours: its first letter is a capital one, and `what is typed` is code."""
-    parts = f"{text[:1].upper()}{text[1:]}".split("`")
+    return coded(f"{text[:1].upper()}{text[1:]}")
+
+
+def coded(text: str) -> Markup:
+    """`What is typed` is code."""
+    parts = text.split("`")
     if len(parts) % 2 == 0:  # a backtick without another is a character
         return escape("`".join(parts))
     return join([tag("code", part) if at % 2 else part for at, part in enumerate(parts)])

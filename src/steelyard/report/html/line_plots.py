@@ -8,7 +8,7 @@ from typing import NamedTuple
 from steelyard.report.html.element import Markup
 from steelyard.report.html.plots import MOST_AGENTS, SHARES, WIDTH, Ranks
 from steelyard.report.html.svg import Scale, figure, frame, legend, marker, path, plot, short, ticks
-from steelyard.report.study_summary.model import AgentNumbers, Burn, PowerCurve, Precision
+from steelyard.report.study_summary.model import AgentNumbers, Burn, PassK, PowerCurve, Precision
 
 SERIES_SHOWN = 8
 
@@ -65,20 +65,20 @@ def _seconds_ticks(longest: float) -> list[tuple[float, str]]:
 
 
 def pass_k_plot(agents: Sequence[AgentNumbers], of: Ranks) -> Markup | None:
-    shown = [one for one in agents if len(one.pass_k) > 1 and not one.is_baseline][:MOST_AGENTS]
+    shown = [one for one in agents if len(_of_all_contracts(one)) > 1 and not one.is_baseline][:MOST_AGENTS]
     if not shown:
         return None
-    most = max(point.k for one in shown for point in one.pass_k)
+    most = max(point.k for one in shown for point in _of_all_contracts(one))
     lines = []
     for one in shown:
         any_ = [
             (float(point.k), point.at_least_one.value)
-            for point in one.pass_k
+            for point in _of_all_contracts(one)
             if point.at_least_one.value is not None
         ]
         all_ = [
             (float(point.k), point.all_of_them.value)
-            for point in one.pass_k
+            for point in _of_all_contracts(one)
             if point.all_of_them.value is not None
         ]
         lines.append(Line(f"{short(one.agent, 16)} pass@k", of.get(one.agent, 0), any_))
@@ -96,8 +96,14 @@ def pass_k_plot(agents: Sequence[AgentNumbers], of: Ranks) -> Markup | None:
             Axis("", 1.0, SHARES),
             label="pass@k and pass^k",
         ),
-        "pass@k: at least one of k repeats succeeds. pass^k: all of k repeats succeed.",
+        "pass@k: at least one of k repeats succeeds. pass^k: all of k repeats succeed. Drawn as far as all contracts of an agent "
+        "have k decided trials; the table has every k, and the intervals.",
     )
+
+
+def _of_all_contracts(one: AgentNumbers) -> list[PassK]:
+    """The k of which all contracts speak: a line through others would show a change of contracts as one of k."""
+    return [each for each in one.pass_k if each.at_least_one.clusters == one.success.clusters]
 
 
 def power_plot(curves: Sequence[PowerCurve]) -> Markup | None:

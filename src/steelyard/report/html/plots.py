@@ -21,6 +21,7 @@ from steelyard.report.html.svg import (
     text,
     ticks,
 )
+from steelyard.report.percent import end_points, percent, signed_points
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Pareto
 from steelyard.stats.estimate import Estimate
 
@@ -37,24 +38,21 @@ def ranks(agents: Sequence[AgentNumbers]) -> Ranks:
     return {one.agent: at for at, one in enumerate(agents)}
 
 
-def percent(value: float | None) -> str:
-    return "not known" if value is None else f"{100 * value:.0f}%"
-
-
 def interval_words(estimate: Estimate) -> str:
     """`62% [48, 74]`, or why it is not known."""
     if estimate.value is None:
         return "not known"
     if estimate.low is None or estimate.high is None:
         return f"{percent(estimate.value)} [no interval]"
-    return f"{percent(estimate.value)} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
+    low, high = (percent(end).removesuffix("%") for end in (estimate.low, estimate.high))
+    return f"{percent(estimate.value)} [{low}, {high}]"
 
 
 def point_words(difference: Estimate) -> str:
     """`+9 [2, 16]`."""
     if difference.value is None or difference.low is None or difference.high is None:
         return "not known"
-    return f"{100 * difference.value:+.0f} [{100 * difference.low:.0f}, {100 * difference.high:.0f}]"
+    return f"{signed_points(difference.value)} [{end_points(difference.low)}, {end_points(difference.high)}]"
 
 
 def success_plot(agents: Sequence[AgentNumbers]) -> Markup:

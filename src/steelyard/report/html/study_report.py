@@ -33,15 +33,17 @@ from steelyard.report.html.study.agents import (
     leaderboard,
     modes_table,
     ranking_table,
+    repeats_table,
     strata_card,
     terminations_table,
+    time_table,
     variation_card,
 )
 from steelyard.report.html.study.cells import LinkRun, amount, card, cut, table
 from steelyard.report.html.study.comparisons import comparison_tables, comparison_words
 from steelyard.report.html.study.disclosures import disclosure_cards, precision_table
 from steelyard.report.study_summary.model import StudySummary
-from steelyard.report.study_summary.render.brief import rated
+from steelyard.report.study_summary.render.brief import not_compared, rated
 
 MOST_RUNS = 50_000
 MOST_SENTENCES = 6
@@ -109,7 +111,9 @@ def study_sections(summary: StudySummary, link: LinkRun | None = None) -> Markup
             "Cost, time and repeats",
             pareto_plot(summary.pareto, of),
             survival_plot(summary.agents, of),
+            time_table(summary.agents),
             pass_k_plot(summary.agents, of),
+            repeats_table(summary.agents),
             burn_plot(summary.burn, of),
             economics_table(summary.agents),
             id_="economics",
@@ -162,18 +166,23 @@ def _answer(summary: StudySummary) -> Markup:
     )
 
 
-def _alone(summary: StudySummary) -> str:
-    """Without a comparison: the agent with the highest rate, or that there is no rate worth naming."""
+def _alone(summary: StudySummary) -> Child:
+    """Without a comparison: the rate of the only agent, or why no agent is named."""
     agents = [one for one in summary.agents if not one.is_baseline]
-    best = next((one for one in rated(summary.agents) if not one.is_baseline), None)
-    if best is not None:
-        return (
-            f"{best.agent}: success {interval_words(best.success)} over {amount(best.success.n, 'decided trial')} "
-            f"on {amount(best.contracts, 'contract')}."
-        )
+    shown = [one for one in rated(summary.agents) if not one.is_baseline]
     if not agents:
         return "Only baselines were run."
-    return f"{amount(len(agents), 'agent')} with one trial each: each has an outcome, and none has a rate to go by."
+    if not shown:
+        return f"{amount(len(agents), 'agent')} with one trial each: each has an outcome, and none has a rate to go by."
+    if len(agents) > 1:
+        return prose(
+            f"{not_compared(summary) or 'No two agents are compared here'}. The table has each rate."
+        )
+    only = shown[0]
+    return (
+        f"{only.agent}: success {interval_words(only.success)} over {amount(only.success.n, 'decided trial')} "
+        f"on {amount(only.contracts, 'contract')}."
+    )
 
 
 def _protocol(summary: StudySummary, link: LinkRun) -> Markup:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from steelyard.report.percent import percent
 from steelyard.report.power_plan.plan_power import PowerPlan
-from steelyard.report.study_summary.render.words import percent, rate
+from steelyard.report.study_summary.render.words import rate
 
 WIDTH, HEIGHT, MARGIN = 640, 360, 50
 

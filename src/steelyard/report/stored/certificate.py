@@ -31,9 +31,8 @@ _KEPT = frozenset({"name", "wanted", "got", "came", "why"})  # not the folder, w
 _DIGEST_CHARS = frozenset("0123456789abcdef")
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 Part = Literal["reference", "fixtures", "repeats", "cheats", "partial", "time"]
-ADVICE: frozenset[Part] = frozenset(
-    {"partial", "time"}
-)  # what an author should look at, and nothing must hold
+# What an author should look at, and nothing must hold
+ADVICE: frozenset[Part] = frozenset({"partial", "time"})
 PARTS: tuple[Part, ...] = get_args(Part)
 
 

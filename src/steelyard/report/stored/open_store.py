@@ -24,7 +24,6 @@ from steelyard.store.entry import (
     entry_of_line,
     entry_of_manifest,
 )
-from steelyard.study import record as study_record
 
 if TYPE_CHECKING:
     from steelyard.study.observer import TrialResult
@@ -66,7 +65,7 @@ def entries_of(result: TrialResult) -> tuple[Entry, ...]:
     return tuple(
         entry_of_line(
             one.evidence.folder.run_id,
-            result_line(one.evidence, study_record.grading_of(one)),
+            result_line(one.evidence, one.grading),
             started_at(one.evidence.folder),
         )
         for one in result.records

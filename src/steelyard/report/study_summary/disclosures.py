@@ -17,7 +17,9 @@ from steelyard.report.study_summary.model import (
     Precision,
 )
 from steelyard.report.study_summary.trial_record import TrialRecord, Trials, by_agent, by_contract, rate_of
+from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import Counts, bounds
+from steelyard.stats.interval import Z95
 from steelyard.stats.labels import Labelled, label_errors
 from steelyard.study.deviations import DEFAULT_BUDGET
 
@@ -169,11 +171,18 @@ def precision(agent: AgentNumbers) -> list[Precision]:
         Precision(
             agent.agent,
             count,
-            min(0.5, half * math.sqrt(agent.contracts / count)),
+            _half_width(success, count, half * math.sqrt(agent.contracts / count)),
             None if each is None else each * count,
         )
         for count in counts
     ]
+
+
+def _half_width(success: Estimate, contracts: int, otherwise: float) -> float:
+    """With all trials alike each contract counts as one trial: Wilson's interval is z^2 / (m + z^2) wide, as in `cluster_interval`."""
+    if success.value in (0.0, 1.0):
+        return Z95**2 / (contracts + Z95**2) / 2
+    return min(0.5, otherwise)
 
 
 def _artefacts(records: Sequence[TrialRecord]) -> dict[str, tuple[str, ...]]:

@@ -12,6 +12,7 @@ from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import Bounds
 
 SCHEMA = "steelyard.study_summary/1"
+MOST_COMPARED = 12  # agents of which a summary compares all pairs; more make hundreds
 Cause = Literal["agent", "open", "not measured", "none seen"]  # of repeats that differ
 
 
@@ -340,6 +341,7 @@ class RepeatVariation:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
+    place: int  # agents with the same rate share it
     agent: str
     rate: Estimate
     trials: int  # that it is over
@@ -352,6 +354,20 @@ class Ranking:
     acceptance_errors: str  # none, failure, excluded
     words: str
     rows: tuple[Ranked, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A contract that was taken out of the study because it is invalid, whatever agents did."""
+
+    contract: str
+    why: str
+    trials: int
+
+    @property
+    def words(self) -> str:
+        trials = f"{self.trials} {'trial' if self.trials == 1 else 'trials'}"
+        return f"{self.contract} was taken out of the study ({self.why}): its {trials} are in no rate and in no comparison"
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,9 +394,9 @@ class StudySummary:
     version_rates: tuple[VersionRate, ...] = ()
     honeypots: tuple[Counted, ...] = ()  # by agent: trials that were passed although that is impossible
     ranking: Ranking = Ranking("none", "")
-    envelope: Mapping[str, Any] | None = (
-        None  # of a study that has ended: B_total, and what was charged, by item
-    )
+    # Of a study that has ended: B_total, and what was charged, by item
+    envelope: Mapping[str, Any] | None = None
+    removed: tuple[Removed, ...] = ()
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:

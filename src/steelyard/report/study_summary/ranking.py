@@ -4,12 +4,13 @@
     failure    successes of scorable trials: an acceptance error counts as a failure
     excluded   successes of decided trials: an acceptance error is left out
 
-Invalid and ungraded trials are in no ranking. Baselines are not ranked.
+Invalid and ungraded trials are in no ranking. Baselines are not ranked. Agents with the same rate have the same place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from steelyard.plan.study_plan import AcceptanceErrors
 from steelyard.report.study_summary.model import Ranked, Ranking
@@ -38,6 +39,8 @@ def ranking_of(
     for name, records in agents.items():
         counted = [one for one in records if one.category in _COUNTED[rule]]
         if name not in BASELINES and counted:
-            rows.append(Ranked(name, rate_of(counted, lambda one: one.succeeded), len(counted)))
+            rows.append(Ranked(0, name, rate_of(counted, lambda one: one.succeeded), len(counted)))
     rows.sort(key=lambda one: (-(one.rate.value or 0.0), one.agent))
-    return Ranking(rule, words, tuple(rows) if rule != "none" else ())
+    values = [one.rate.value for one in rows]
+    placed = [replace(one, place=values.index(one.rate.value) + 1) for one in rows]
+    return Ranking(rule, words, tuple(placed) if rule != "none" else ())

@@ -30,10 +30,16 @@ class ResultSet:
     source: str
     lines: tuple[Line, ...]
     contexts: tuple[RunContext | None, ...]
-    without_result: Mapping[str, int] = field(
-        default_factory=dict
-    )  # running, interrupted, not graded, altered
+    # Running, interrupted, not graded, altered
+    without_result: Mapping[str, int] = field(default_factory=dict)
     planned_trials: int | None = None  # of the study's plan
+    trials_of_a_repeat: int | None = None  # of the plan, while a process on this machine runs the study
+    removed: Mapping[tuple[str, str], str] = field(
+        default_factory=dict
+    )  # (study, contract) -> why it was taken out of the study
+    repeated_lines: int = (
+        0  # of a file: lines of runs that stand in it more than once, without the last of each
+    )
     look_rule: LookRule | None = None  # for looks before the end, of the study's plan
     has_ended: bool = False  # the study: all of its plan was carried out, or one of its rules stopped it
     is_complete: bool = False  # all of its plan was carried out
@@ -43,37 +49,73 @@ class ResultSet:
     planned_ranking: study_plan.AcceptanceErrors | None = None  # of the study's plan
     ranking: study_plan.AcceptanceErrors | None = None  # that the reader asks for; none: as planned
     envelope: Mapping[str, Any] | None = None  # of a study that has ended
-    open_studies: Mapping[str, str] = field(
-        default_factory=dict
-    )  # digest -> name: studies that go on, where the lines are not of one study alone
+    # Digest -> name: studies that go on, where the lines are not of one study alone
+    open_studies: Mapping[str, str] = field(default_factory=dict)
 
     def interim_level(self, finished: int) -> float:
         """The confidence level of a comparison: 0.95, or what the registered looks leave for this one (alpha spending)."""
         if self.planned_trials is None or self.look_rule is None:
             return 0.95
-        return self.look_rule.level(self._done(finished), self.planned_trials)
+        return self.look_rule.level_at(self._look(finished))
 
     def _done(self, finished: int) -> int:
         """A complete study is at its last look, also where some trials could not be run."""
         return (self.planned_trials or 0) if self.is_complete else finished
+
+    def _look(self, finished: int) -> int:
+        """The last look that is reached. While a study runs, all trials of its repeats have ended: one that ended later would be
+        compared at the same level again, and slow trials would be missing.
+        """
+        rule = self.look_rule
+        if self.planned_trials is None or rule is None:
+            return 0
+        look = rule.reached(self._done(finished), self.planned_trials)
+        while look and self._ended(rule.repeats_at(look)) < rule.repeats_at(look) * (
+            self.trials_of_a_repeat or 0
+        ):
+            look -= 1
+        return look
+
+    def _ended(self, through: int) -> int:
+        """How many trials of these repeats have ended."""
+        return len(
+            {
+                line.get("trial")
+                for line in self.lines
+                if line.get("termination") != "operator"
+                and (line.get("repeat") or 0) <= through
+                and not self.removal(line)
+            }
+        )
+
+    def removal(self, line: Line) -> str:
+        """Why the contract of a line was taken out of its study, or nothing."""
+        study = str(_study_of(line).get("digest"))
+        return self.removed.get((study, _contract_of(line)), "")
 
     def at_last_look(self, finished: int) -> ResultSet:
         """With alpha spending: the trials up to the last look that is reached, if one is. Otherwise all."""
         rule = self.look_rule
         if self.planned_trials is None or rule is None or rule.is_anytime:
             return self
-        through = rule.repeats_at(rule.reached(self._done(finished), self.planned_trials))
+        through = rule.repeats_at(self._look(finished))
         if not 0 < through < rule.repeats:
             return self
         looked = f"agents are compared on the first {through} of {rule.repeats} repeats: those of the last look that is reached"
         note = "; ".join(filter(None, [self.plan_note, looked]))
         return replace(self._where(lambda line: (line.get("repeat") or 0) <= through), plan_note=note)
 
-    def refuse_peeking(self, finished: int) -> None:
-        """Raises PeekingRefused where the study goes on and its plan has no rule for a comparison now."""
+    def refuse_peeking(self, finished: int, agents: set[str] | None = None) -> None:
+        """Raises PeekingRefused where the study goes on and its plan has no rule for a comparison of these agents, or of all, now."""
         if self.planned_trials is not None and not self.has_ended:
             require_rule(finished, self.planned_trials, self.look_rule)
-        for line in self.lines if self.open_studies else ():
+            if self.look_rule and not self.look_rule.is_anytime and not self._look(finished):
+                raise PeekingRefused(
+                    f"{finished} of {self.planned_trials} planned trials are finished, and some of the repeats that the first "
+                    "look is about are under way"
+                )
+        compared = self if agents is None else self.filtered(agents)
+        for line in compared.lines if self.open_studies else ():
             if name := self.open_studies.get(str(_study_of(line).get("digest"))):
                 raise PeekingRefused(
                     f"some of these runs are of the study {name}, which has not ended, and others are not: a comparison now "
@@ -130,7 +172,10 @@ def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
         return {
             "open_studies": {
                 one: names[one] for one, facts in found.items() if facts and not facts["has_ended"]
-            }
+            },
+            "removed": {
+                key: why for facts in found.values() for key, why in facts.get("removed", {}).items()
+            },
         }
     return _facts_of(folder, next(iter(names)), lines)
 
@@ -144,19 +189,22 @@ def _facts_of(folder: Path, digest: str, lines: Sequence[Line]) -> dict[str, Any
         log, plan = study.log(), study.plan()
     except (OSError, ValueError):
         return {}
-    planned = order.count_trials(plan, study.removed())
+    removed = study.removed()
+    planned = order.count_trials(plan, removed)
     end: Mapping[str, Any] = next(
         (entry for entry in reversed(log) if entry.get("what") in {"start", "end"}), {}
     )
     how = end.get("how") if end.get("what") == "end" else None
     budget, looks = plan.budget, plan.looks
     return {
-        "plan_note": _plan_note(planned, lines, end),
+        "plan_note": _plan_note(planned, [one for one in lines if _contract_of(one) not in removed], end),
         "study_deviations": tuple(status.deviations_of(plan, log)),
         "planned_caps": ("cost_usd",) if (budget.total_usd, budget.task_usd) != (None, None) else (),
         "planned_ranking": plan.ranking.acceptance_errors,
         "envelope": _envelope(plan, end),
         "planned_trials": planned,
+        "trials_of_a_repeat": order.trials_of_a_repeat(plan, removed) if study.is_running else None,
+        "removed": {(digest, contract): why for contract, why in removed.items()},
         "look_rule": None if looks is None else LookRule(looks.rule, looks.count or 1, plan.repeats),
         "has_ended": how in {"complete", "stopped"},
         "is_complete": how == "complete",
@@ -187,6 +235,10 @@ def _plan_note(planned: int, lines: Sequence[Line], end: Mapping[str, Any]) -> s
     return f"{finished} of {planned} planned trials have a result; {how}{why}"
 
 
+def _contract_of(line: Line) -> str:
+    return str(line["contract"].get("id"))
+
+
 def _study_of(line: Line) -> Mapping[str, Any]:
     study = line.get("study")
     return study if isinstance(study, dict) else {}
@@ -211,7 +263,19 @@ def _read_file(path: Path, study: str | None) -> ResultSet:
         lines.append(check_line(line, f"{path}:{number}"))
     if study is not None:
         lines = [line for line in lines if _is_of_study(line, study)]
-    return of_lines(str(path), lines)
+    once = _once(lines)
+    return of_lines(str(path), once, repeated_lines=len(lines) - len(once))
+
+
+def _once(lines: Sequence[Line]) -> list[Line]:
+    """Of several lines of one run, as after `cat a b` of files that share runs, the last: a run is one trial, however often it is listed."""
+    last = {_identity(line): place for place, line in enumerate(lines)}
+    return [line for place, line in enumerate(lines) if not line.get("run") or last[_identity(line)] == place]
+
+
+def _identity(line: Line) -> tuple[str, ...]:
+    names = ("run", "trial", "repeat", "agent")
+    return (str(line["contract"]["digest"]), *(str(line.get(name)) for name in names))
 
 
 def check_line(line: Any, where: str) -> Line:

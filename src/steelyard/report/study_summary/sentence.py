@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.report.percent import end_points, signed_points
 from steelyard.report.study_summary.model import AgentComparison
 from steelyard.stats.compare.pairs import Pair
 from steelyard.stats.estimate import Estimate
 
 USUAL = 0.95
+MOST_NAME, NAME_END = 60, 20  # characters of an agent's name
 
 
 def comparison_sentence(one: AgentComparison, pairs: Sequence[Pair]) -> str:
     """`B solves more than A: +9 points [2, 16], 40 contracts, 3 repeats; 4 undecided trials would not change this`."""
-    first, second, difference = one.first, one.second, one.difference
+    first, second, difference = short_name(one.first), short_name(one.second), one.difference
     if difference.value is None:
         without = f"; {_count(one.undecided, 'trial')} without a decision" if one.undecided else ""
         return f"cannot tell {second} from {first}: {difference.why}{without}"
@@ -26,38 +28,35 @@ def comparison_sentence(one: AgentComparison, pairs: Sequence[Pair]) -> str:
         head = f"no difference between {second} and {first} is seen: {size}; more trials like these would narrow the interval"
     else:
         head = f"cannot tell {second} from {first} yet: {size}{_missing(pairs, one.more_contracts)}"
-    return head + _undecided(one)
+    return head + _left_out(one) + _undecided(one)
 
 
-def points(difference: Estimate) -> str:
-    """`+9 points [2, 16]`."""
+def points(difference: Estimate, *, is_short: bool = False) -> str:
+    """`+9 points [2, 16]`; where it is one of several looks the level too, and that it is, unless a sentence beside it says so."""
     if difference.value is None:
         return "unknown"
     if difference.low is None or difference.high is None:
-        return f"{_signed(100 * difference.value)} points [no interval]"
-    low, high = (_whole(100 * end) for end in (difference.low, difference.high))
+        return f"{signed_points(difference.value)} points [no interval]"
+    low, high = end_points(difference.low), end_points(difference.high)
     level = (
         ""
         if difference.level == USUAL
-        else f" (one of several looks: {100 * difference.level:.4g}% interval)"
+        else f" ({'' if is_short else 'one of several looks: '}{100 * difference.level:.4g}% interval)"
     )
     if difference.method.startswith("anytime"):
         level = " (valid at every look)"
-    return f"{_signed(100 * difference.value)} points [{low}, {high}]{level}"
+    return f"{signed_points(difference.value)} points [{low}, {high}]{level}"
 
 
-def _signed(value: float) -> str:
-    text = f"{value:+.0f}"
-    return "+0" if text == "-0" else text
-
-
-def _whole(value: float) -> str:
-    text = f"{value:.0f}"
-    return "0" if text == "-0" else text
+def short_name(name: str) -> str:
+    """As much of a name as a sentence bears: its beginning and its end, for names often differ at the end."""
+    if len(name) <= MOST_NAME:
+        return name
+    return f"{name[: MOST_NAME - NAME_END - 1]}…{name[-NAME_END:]}"
 
 
 def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _repeats(pairs: Sequence[Pair]) -> str:
@@ -74,6 +73,12 @@ def _missing(pairs: Sequence[Pair], more: int | None) -> str:
     trials = sum(one.trials for pair in pairs for one in pair)
     needed = max(1, round(more * trials / len(pairs)))
     return f"; about {needed:,} more trials ({_count(more, 'more contract')}) would decide if the difference stays so"
+
+
+def _left_out(one: AgentComparison) -> str:
+    """Contracts that make no pair, because one agent has no decided trial on them."""
+    apart = len(one.only_first) + len(one.only_second)
+    return f"; {_count(apart, 'contract')} with decided trials of one agent only left out" if apart else ""
 
 
 def _undecided(one: AgentComparison) -> str:

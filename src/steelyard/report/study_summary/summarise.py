@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,14 @@ from steelyard.report.study_summary.agent_numbers import agent_numbers, duration
 from steelyard.report.study_summary.comparisons import MULTIPLICITY, Look, compare_all
 from steelyard.report.study_summary.disclosures import deviations_of, disclose, provisional_reasons
 from steelyard.report.study_summary.economics import pareto_of
-from steelyard.report.study_summary.model import AgentComparison, Counted, StudySummary, VersionRate
+from steelyard.report.study_summary.model import (
+    MOST_COMPARED,
+    AgentComparison,
+    Counted,
+    Removed,
+    StudySummary,
+    VersionRate,
+)
 from steelyard.report.study_summary.projections import burn_of, power_of
 from steelyard.report.study_summary.quality import order_note
 from steelyard.report.study_summary.ranking import ranking_of
@@ -28,8 +36,6 @@ from steelyard.report.study_summary.trial_record import (
     trials_of,
 )
 from steelyard.stats.design.sequential import PeekingRefused
-
-MOST_COMPARED = 12  # agents; more make hundreds of pairs
 
 ERRORS_APART = (
     "acceptance errors are neither successes nor failures: the success rate is over decided trials, and its bounds "
@@ -48,7 +54,8 @@ def summarise_study(results: ResultSet) -> StudySummary:
     trials = trials_of(results)
     records = trials.records
     if not records:
-        raise OperatorFault(f"{results.source} has trials of honeypots alone: there is no rate to estimate")
+        kind = "contracts that were taken out of the study" if trials.removed else "honeypots"
+        raise OperatorFault(f"{results.source} has trials of {kind} alone: there is no rate to estimate")
     agents = by_agent(records)
     horizon = _horizon(agents)
     numbers = tuple(agent_numbers(name, each, trials, horizon) for name, each in agents.items())
@@ -89,6 +96,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
             agents, results.ranking or results.planned_ranking or "none", results.planned_ranking
         ),
         envelope=results.envelope,
+        removed=_removed(results, trials),
     )
 
 
@@ -184,10 +192,22 @@ def _honeypots(trials: Sequence[TrialRecord]) -> tuple[Counted, ...]:
     )
 
 
+def _removed(results: ResultSet, trials: Trials) -> tuple[Removed, ...]:
+    """Contracts that were taken out of the study although they have trials, and why."""
+    found = Counter(one.contract for one in trials.removed)
+    why = {contract: reason for (_, contract), reason in results.removed.items()}
+    return tuple(Removed(name, why.get(name, ""), count) for name, count in sorted(found.items()))
+
+
 def _notes(results: ResultSet, trials: Trials, compared: int) -> list[str]:
     notes = [ERRORS_APART, SCOPE]
     if trials.repeated:
         notes.append(f"{trials.repeated} trials were run more than once; each run counts as one more repeat")
+    if results.repeated_lines:
+        notes.append(
+            f"{results.repeated_lines} lines are of runs that are listed again below; each run counts once"
+        )
+    notes += [one.words for one in _removed(results, trials)]
     if trials.honeypots:
         notes.append(f"{len(trials.honeypots)} trials of honeypots are in no rate and in no comparison")
     without = sum(context is None for context in results.contexts)

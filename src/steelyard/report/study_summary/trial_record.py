@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from steelyard.evidence.trace.termination import CLASS_OF
@@ -55,20 +55,18 @@ class TrialRecord:
     quality: float | None  # only where all gates pass
     context: RunContext | None
     tokens: float | None = None  # in and out
-    other_usd: Mapping[str, float | None] = field(
-        default_factory=dict
-    )  # by item: exec, judge, overhead, human
+    # By item: exec, judge, overhead, human
+    other_usd: Mapping[str, float | None] = field(default_factory=dict)
     errors: tuple[str, ...] = ()  # named by a verifier, a judge or people
     unfit: tuple[str, ...] = ()  # why the output could not be scored as it should be
     people: str = "none"  # what reviewers decided: none, pass, fail, defer, disputed
     judge: tuple[str, ...] = ()  # the models that were asked
     reason: str = ""
-    quality_dimensions: Mapping[str, tuple[float, float | None]] = field(
-        default_factory=dict
-    )  # weight and score, where it is known
-    work: str | None = (
-        None  # digest of what was graded: the change, or the answer where there is no workspace
-    )
+    # Weight and score, where it is known
+    quality_dimensions: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
+    is_removed: bool = False  # its contract was taken out of the study
+    # Digest of what was graded: the change, or the answer where there is no workspace
+    work: str | None = None
 
     @property
     def is_decided(self) -> bool:
@@ -91,7 +89,8 @@ class TrialRecord:
 class Trials:
     records: tuple[TrialRecord, ...]
     honeypots: tuple[TrialRecord, ...]  # trials that cannot be passed honestly, and are in no rate
-    runs: tuple[TrialRecord, ...]  # all of them: retries and honeypots too
+    removed: tuple[TrialRecord, ...]  # trials of contracts that were taken out of the study; in no rate
+    runs: tuple[TrialRecord, ...]  # all of them: retries, honeypots and removed contracts too
     attempted: Mapping[str, int]  # agent -> runs, retries included
     repeated: int  # trials that were run again although they had a result; each counts as one more repeat
 
@@ -114,14 +113,19 @@ def trials_of(results: ResultSet) -> Trials:
         trial = line.get("trial")
         key = trial if isinstance(trial, str) else f"line {place}"
         trials.setdefault(key, []).append(
-            _Run(place, _attempt(line.get("attempt")), record_of(line, context))
+            _Run(
+                place,
+                _attempt(line.get("attempt")),
+                replace(record_of(line, context), is_removed=bool(results.removal(line))),
+            )
         )
     counting = {key: runs_that_count(runs) for key, runs in trials.items()}
     runs = [one.record for one in sorted(run for each in trials.values() for run in each)]
     records = [one.record for one in sorted(run for each in counting.values() for run in each)]
     return Trials(
-        records=tuple(one for one in records if one.stratum != HONEYPOT),
-        honeypots=tuple(one for one in records if one.stratum == HONEYPOT),
+        records=tuple(one for one in records if one.stratum != HONEYPOT and not one.is_removed),
+        honeypots=tuple(one for one in records if one.stratum == HONEYPOT and not one.is_removed),
+        removed=tuple(one for one in records if one.is_removed),
         runs=tuple(runs),
         attempted=Counter(one.agent for one in runs),
         repeated=sum(len(each) - 1 for each in counting.values()),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.errors import OperatorFault
+from steelyard.report.percent import signed_points
 from steelyard.report.study_summary.agent_numbers import agent_numbers, counts_by_contract
 from steelyard.report.study_summary.comparisons import AT_THE_END, Look, compare_agents, extreme_pairs
 from steelyard.report.study_summary.disclosures import deviations_of, provisional_reasons
@@ -42,14 +43,15 @@ class TwoAgents:
     unchecked: int  # runs whose conditions are not known here
     pairs: tuple[Pair, ...]  # of shared contracts, decided trials only
     worst_pairs: tuple[Pair, ...] = ()  # the same with every undecided trial decided against the second agent
+    best_pairs: tuple[Pair, ...] = ()  # and with every one decided for it
     is_look: bool = False  # one of several looks at a study: its interval alone may decide
     gate: Gate | None = None
     equivalence: MarginTest | None = None
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = to_json(replace(self, pairs=(), worst_pairs=()))
-        del data["pairs"], data["worst_pairs"]
+        data: dict[str, Any] = to_json(replace(self, pairs=(), worst_pairs=(), best_pairs=()))
+        del data["pairs"], data["worst_pairs"], data["best_pairs"]
         return {"schema": data.pop("schema"), **data}
 
 
@@ -83,6 +85,10 @@ def compare_named(results: ResultSet, first: str, second: str, *, anyway: bool) 
 def compare_sets(first: ResultSet, second: ResultSet, *, agent: str | None, anyway: bool) -> TwoAgents:
     """One agent of each of two result sets, for instance of two versions of one agent."""
     names = [_one_agent(results, agent) for results in (first, second)]
+    if first.source == second.source and names[0] == names[1]:
+        raise OperatorFault(
+            f"{first.source} is on both sides: name two agents of it, or another folder or file"
+        )
     labels = [f"{name} ({results.source})" for name, results in zip(names, (first, second), strict=True)]
     if names[0] != names[1]:
         labels = names
@@ -99,6 +105,7 @@ def compare_sets(first: ResultSet, second: ResultSet, *, agent: str | None, anyw
         plan_note="; ".join(one.plan_note for one in parts if one.plan_note),
         study_deviations=(*parts[0].study_deviations, *parts[1].study_deviations),
         planned_caps=(*parts[0].planned_caps, *parts[1].planned_caps),
+        removed={**parts[0].removed, **parts[1].removed},
     )
     anytime = [one.anytime_repeats for one in parts if one.anytime_repeats is not None]
     look = Look(max(levels), max(anytime, default=None))
@@ -130,7 +137,7 @@ def _rename(results: ResultSet, label: str) -> ResultSet:
 
 def _refuse_peeking(results: ResultSet, ended: int, agents: set[str]) -> None:
     try:
-        results.filtered(agents).refuse_peeking(ended)
+        results.refuse_peeking(ended, agents)
     except PeekingRefused as refused:
         how = f"\n{results.plan_note}" if "the study is held" in results.plan_note else ""
         raise OperatorFault(f"{results.source}: {refused}{how}") from None
@@ -143,7 +150,8 @@ def _compare(
     agents = by_agent(trials.records)
     for name in (first, second):
         if name not in agents:
-            raise OperatorFault(f"{name} has trials of honeypots alone, which are not compared")
+            kind = "contracts that were taken out of the study" if trials.removed else "honeypots"
+            raise OperatorFault(f"{name} has trials of {kind} alone, which are not compared")
     comparison = compare_agents(agents, first, second, look)
     if comparison.differences and not anyway:
         raise OperatorFault(_refusal(comparison))
@@ -165,6 +173,7 @@ def _compare(
         unchecked=sum(one.context is None for one in trials.records),
         pairs=tuple(paired(*(_decided(agents[name]) for name in (first, second)))),
         worst_pairs=tuple(extreme_pairs(agents[first], agents[second], for_second=False)),
+        best_pairs=tuple(extreme_pairs(agents[first], agents[second], for_second=True)),
         is_look=look != AT_THE_END,
     )
 
@@ -193,12 +202,25 @@ def _refusal(comparison: AgentComparison) -> str:
 
 
 def equivalent_within(results: TwoAgents, margin: float) -> TwoAgents:
-    """With the test of the claim that the agents differ by less than the margin."""
-    if results.is_look:
-        test = within_interval(results.comparison.difference, margin, both_sides=True)
-    else:
-        test = equivalence(results.pairs, margin)
+    """With the test of the claim that the agents differ by less than the margin; `why` says if undecided trials could change it."""
+    comparison = results.comparison
+    test, *extremes = (
+        within_interval(difference, margin, both_sides=True)
+        if results.is_look
+        else equivalence(pairs, margin)
+        for pairs, difference in (
+            (results.pairs, comparison.difference),
+            (results.worst_pairs, comparison.worst),
+            (results.best_pairs, comparison.best),
+        )
+    )
+    if test.holds(LEVEL) and comparison.undecided and not all(one.holds(LEVEL) for one in extremes):
+        test = test._replace(why=f"fragile: {_undecided_trials(comparison)} could change this")
     return replace(results, equivalence=test)
+
+
+def _undecided_trials(comparison: AgentComparison) -> str:
+    return f"{comparison.undecided} undecided {'trial' if comparison.undecided == 1 else 'trials'}"
 
 
 def gate_of(results: TwoAgents, margin: float | None) -> Gate:
@@ -222,7 +244,7 @@ def gate_of(results: TwoAgents, margin: float | None) -> Gate:
     why = f"{lost} is excluded{_shown(test, comparison.difference)}"
     worst = _not_worse(results, results.worst_pairs, comparison.worst, margin)
     if comparison.undecided and not worst.holds(LEVEL):
-        undecided = f"{comparison.undecided} undecided {'trial' if comparison.undecided == 1 else 'trials'}"
+        undecided = _undecided_trials(comparison)
         return Gate(
             True,
             f"{why} among decided trials, but not if {undecided} count against {results.second.agent}",
@@ -255,7 +277,7 @@ def _shown(test: MarginTest, difference: Estimate) -> str:
     if test.p is not None:
         return f" (p = {test.p:.3f})"
     return (
-        f": the interval begins at {100 * difference.low:+.0f} points"
+        f": the interval begins at {signed_points(difference.low)} points"
         if difference.low is not None
         else f": {test.why}"
     )

@@ -1,7 +1,7 @@
 """An order and its mounts -> the arguments of bubblewrap.
 
 Inside: /usr read-only, a generated /etc of five files, /proc, /dev, sized /tmp and /dev/shm, the workspace,
-HOME, and what the box names. `/` and /dev are read-only at the end: bubblewrap makes both as tmpfs without a
+HOME, and what the spec names. `/` and /dev are read-only at the end: bubblewrap makes both as tmpfs without a
 size, which would be a way around the disk limit. No --setenv anywhere: arguments show in the host's `ps`.
 """
 

@@ -102,9 +102,8 @@ class BubblewrapBackend:
             holding.release()
             raise
         if started.touched is None and facts.materialise == "overlay":
-            facts = replace(
-                facts, materialise="copy", overlay=""
-            )  # no overlay on the cache's own file system
+            # No overlay on the cache's own file system
+            facts = replace(facts, materialise="copy", overlay="")
         return BubblewrapSandbox(spec, facts, holding, started, init)
 
 

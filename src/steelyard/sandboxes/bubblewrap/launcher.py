@@ -97,9 +97,8 @@ def main(control: int, bwrap: str, init: str, tag: str) -> None:
     nursery = Nursery(kit)
     _serve(sock, nursery)
     nursery.end()
-    cgroups.remove_all(
-        tag.rpartition("-")[0]
-    )  # of the controller: a killed launcher before us left a spare's
+    # Of the controller: a killed launcher before us left a spare's
+    cgroups.remove_all(tag.rpartition("-")[0])
 
 
 def _load() -> None:
@@ -188,17 +187,15 @@ class Nursery:
         self._spares: deque[_Spare] = deque()
 
     def fill(self) -> None:
-        with contextlib.suppress(
-            OSError
-        ):  # this user may start no more processes: the request for one reports it
+        # This user may start no more processes: the request for one reports it
+        with contextlib.suppress(OSError):
             while len(self._spares) < _SPARES:
                 self._spares.append(self._fork())
 
     def hand_over(self, descriptors: list[int]) -> None:
         try:
-            spare = (
-                self._spares.popleft() if self._spares else self._fork()
-            )  # the oldest: its joining is done
+            # The oldest: its joining is done
+            spare = self._spares.popleft() if self._spares else self._fork()
         except OSError as error:
             _tell_failure(socket.socket(fileno=os.dup(descriptors[1])), error)
         else:
@@ -217,9 +214,8 @@ class Nursery:
                 if pid == 0:
                     break
                 self._bury(pid, status)
-        _kill(
-            set(_children()) - set(self._numbers)
-        )  # a dead bubblewrap's child, which may wait for it for ever
+        # A dead bubblewrap's child, which may wait for it for ever
+        _kill(set(_children()) - set(self._numbers))
 
     def _bury(self, pid: int, status: int) -> None:
         number = self._numbers.pop(pid, None)
@@ -275,18 +271,16 @@ def _child(kit: Kit, number: int, orders: socket.socket) -> NoReturn:
         mounts.prctl(mounts.PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.setpgid(
-            0, 0
-        )  # Ctrl-C is for the controller: a sandbox that it kills first would be a fault of this machine
+        # Ctrl-C is for the controller: a sandbox that it kills first would be a fault of this machine
+        os.setpgid(0, 0)
         for of_the_controller in _OF_THE_CONTROLLER:
             signal.signal(of_the_controller, signal.SIG_DFL)
         os.close(kit.control)
         ahead = _get_ready(f"{kit.tag}-{number}")
         message, descriptors, _, _ = socket.recv_fds(orders, 64, 2)
         if message:
-            signal.alarm(
-                START_LIMIT_S
-            )  # a tree that takes for ever ends us, not the patience of the controller
+            # A tree that takes for ever ends us, not the patience of the controller
+            signal.alarm(START_LIMIT_S)
             end = socket.socket(fileno=descriptors[1])
             _become_bwrap(kit, number, ahead, _read_order(descriptors[0]), end)
     except BaseException as error:  # noqa: BLE001  # reported to the controller, which makes it an InfraFault

@@ -125,7 +125,7 @@ class Launcher:
         return cls(process, ours, tag, facts["overlay"])
 
     def launch(self, order: Order) -> Started:
-        """Raises InfraFault when the machine, not the box, is at fault."""
+        """Raises InfraFault when the machine, not the spec, is at fault."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.settimeout(START_TIMEOUT_S)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)

@@ -5,7 +5,7 @@
     /sys/home               overlay, or a plain folder  -> bound at /home/agent
     /sys/baseline           the layers alone, read-only (only when there are several)
     /sys/upper-*, work-*    of the overlays, unless the order puts them on disk
-    /sys/place-N            folders beside the workspace, with what is laid in them
+    /sys/place-N            folders beside the workspace, with what is written in them
     /sys/bind-N             toolchains and host files, bound while we may still reach them
 
 The descriptors keep these file systems alive after every process and namespace of the sandbox is gone.
@@ -184,7 +184,7 @@ def _places(order: Order, owner: Owner | None) -> list[Bound]:
     for number, mount in enumerate(order.extra_mounts):
         folder = _folder(f"{BASE}/place-{number}", owner)
         inside = os.open(folder, _DIRECTORY)
-        write_files(inside, pieces(mount["laid"]), owner)
+        write_files(inside, pieces(mount["files"]), owner)
         os.close(inside)
         bound.append(Bound(folder, mount["path"], writable=not mount["read_only"]))
     return bound

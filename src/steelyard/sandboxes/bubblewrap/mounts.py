@@ -130,9 +130,8 @@ def protect_files(root: str, paths: Iterable[str], movable: str = "") -> None:
         for folder in _folders_above(path)
         if not f"{movable}/".startswith(f"{folder}/")
     }
-    for folder in sorted(
-        above, key=lambda one: one.count("/")
-    ):  # a later mount would hide what is mounted below
+    # A later mount would hide what is mounted below
+    for folder in sorted(above, key=lambda one: one.count("/")):
         mount(f"{top}/{folder}", f"{top}/{folder}", None, MS_BIND)
     for path in files:
         name = f"{top}/{path}"

@@ -62,7 +62,7 @@ def pieces(overlays: list[dict[str, Any]]) -> list[FileOverlay]:
 
 def places_as_data(spec: SandboxSpec) -> list[dict[str, Any]]:
     return [
-        {"path": mount.path, "laid": overlays_as_data(mount.overlays), "read_only": mount.read_only}
+        {"path": mount.path, "files": overlays_as_data(mount.overlays), "read_only": mount.read_only}
         for mount in spec.extra_mounts
     ]
 

@@ -177,7 +177,7 @@ def baseline(spec: SandboxSpec, folder: Path) -> Path:
 
 
 def put_overlays(engine: Engine, container: str, spec: SandboxSpec, scratch: Path, into: BinaryIO) -> None:
-    """The whole workspace with what is laid on it, and the places, into a container that has not started."""
+    """The whole workspace with what is written on it, and the places, into a container that has not started."""
     whole = scratch / "whole"
     whole.mkdir(parents=True)
     copy_layers(list(spec.layers), whole, None)

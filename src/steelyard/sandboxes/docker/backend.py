@@ -1,6 +1,6 @@
 """A `SandboxSpec` with an image -> a container of it, by the API of Docker or Podman, with init as process 1.
 
-    derived image -> create -> start -> attach -> init answers a ping -> laid as data -> a `DockerSandbox`
+    derived image -> create -> start -> attach -> init answers a ping -> written as data -> a `DockerSandbox`
 
 Started before it is attached, since Podman refuses the other order; what init writes before the attach is lost,
 so it is asked.

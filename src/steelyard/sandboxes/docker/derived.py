@@ -1,4 +1,4 @@
-"""An image and the layers of a box -> the image that its containers start from, made once.
+"""An image and the layers of a sandbox -> the image that its containers start from, made once.
 
     /run/steelyard/init     process 1
     /workspace              the layers, owned by the agent
@@ -6,9 +6,9 @@
     WORKDIR -> /workspace   if the contract has another name for it
     /etc/passwd, group      an `agent` with id 1000, if that id is free
 
-Of a box whose scope is the system there is only init: everything else is the image's.
+Of a sandbox whose scope is the system there is only init: everything else is the image's.
 
-Made by putting a tar into a container that never runs, and committing it. Nothing that is laid on a box is ever in
+Made by putting a tar into a container that never runs, and committing it. Nothing that is written into a sandbox is ever in
 an image: hidden files exist in one container only, and go with it.
 """
 

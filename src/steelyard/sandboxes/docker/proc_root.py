@@ -75,8 +75,8 @@ class Reach:
             alone.submit(enter_and_act).result()
 
     def write_files(self, spec: SandboxSpec, files: Sequence[FileOverlay]) -> None:
-        """What a box lays, as data, before anything but init runs; `files` are relative to the root."""
-        user = self._owner_of(spec.user)  # of the image: what is laid may be another list of users
+        """The files of a spec, as data, before anything but init runs; `files` are relative to the root."""
+        user = self._owner_of(spec.user)  # of the image: what is written may be another list of users
         write_files(self.workspace, spec.overlays, self._owner_of(spec.owner))
         write_files(self.root, files, _owner(self.root))
         for place in spec.extra_mounts:

@@ -5,7 +5,7 @@
     open, execve      of a file that the tested code may have written: the process belongs to the tested code from then on
     clone             with CLONE_PARENT is refused: its child would descend from the command while the caller does not wait for it
 
-Code that the command runs in its own process is not told apart from it.
+Code that the command runs in its own process cannot be distinguished from it.
 """
 
 from __future__ import annotations

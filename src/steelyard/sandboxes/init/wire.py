@@ -33,9 +33,8 @@ from steelyard.sandboxes.init.guard_files import NO_ERROR, guarding_payload, unp
 
 _STREAMS: dict[bytes, Literal["stdout", "stderr"]] = {b"O": "stdout", b"R": "stderr"}
 _ANSWERS = frozenset({b"D", b"P", b"M", b"W", b"n", b"g", b"w", b"l", b"u"})
-_GRACE_S = (
-    0.2  # init ends a command itself if we do not: a controller may be stopped, swapped out or too busy
-)
+# Init ends a command itself if we do not: a controller may be stopped, swapped out or too busy
+_GRACE_S = 0.2
 _GUARD_S = 30.0  # for init to load a filter
 _HELD_LOOK_S = 0.05  # how often a command whose deadline is held is looked at, at most
 _AFTER_KILL_S = 15.0  # how long a killed process may take to be gone before the sandbox counts as broken
@@ -168,9 +167,8 @@ class Wire:
         self._jobs: dict[int, Job] = {}
         self._answers: dict[int, bytes] = {}  # of K, T, P, l and u, by id
         self._hello: Hello | None = None
-        self.on_stream: Callable[[Frame], None] | None = (
-            None  # of connections to allowed hosts; must not wait for anything
-        )
+        # Of connections to allowed hosts; must not wait for anything
+        self.on_stream: Callable[[Frame], None] | None = None
         self.on_attempt: Callable[[bytes], None] | None = None  # of a frame N; must not wait for anything
         self._last_id = 0
         self._held_s = 0.0  # by which deadlines were put off, over all holds that have ended
@@ -268,9 +266,8 @@ class Wire:
     def close(self) -> None:
         """Let go; init ends when its socket does."""
         with contextlib.suppress(OSError):
-            self._sock.shutdown(
-                socket.SHUT_RDWR
-            )  # wakes the reading thread; the number must not be reused under it
+            # Wakes the reading thread; the number must not be reused under it
+            self._sock.shutdown(socket.SHUT_RDWR)
         with self._news:
             self._news.wait_for(lambda: not self._reading, timeout=5)
         self._lose()

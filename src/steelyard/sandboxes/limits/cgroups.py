@@ -94,9 +94,8 @@ def _v2_limits(parent: Path) -> list[str]:
     try:
         handed_on = control.read_text().split()
         if not set(_V1_CONTROLLERS.values()) <= set(handed_on):
-            with suppress(
-                OSError
-            ):  # only the root, or a group without processes of its own, may hand them on
+            # Only the root, or a group without processes of its own, may hand them on
+            with suppress(OSError):
                 control.write_text("+memory +pids +cpu")
             handed_on = control.read_text().split()
     except OSError:
@@ -141,9 +140,8 @@ def _limit(folder: Path, what: str, wanted: Wanted, version: int) -> None:
         _write(folder, "cpu.max", f"{quota_us} {_PERIOD_US}")
     elif version == 1:
         _write(folder, "memory.limit_in_bytes", wanted.memory_bytes)
-        with suppress(
-            OSError
-        ):  # without swap accounting there is no such file, and swap is the host's matter
+        # Without swap accounting there is no such file, and swap is the host's matter
+        with suppress(OSError):
             _write(folder, "memory.memsw.limit_in_bytes", wanted.memory_bytes)
     else:
         _write(folder, "memory.max", wanted.memory_bytes)

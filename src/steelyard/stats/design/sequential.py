@@ -165,11 +165,15 @@ class LookRule(NamedTuple):
         return look * self.repeats // self.looks
 
     def level(self, done: int, planned: int) -> float:
-        """The confidence level of a comparison now: at the last look that is reached. The last one too is above 0.95."""
-        if self.is_anytime:
+        """The confidence level of a comparison now: at the last look that is reached."""
+        return self.level_at(self.reached(done, planned))
+
+    def level_at(self, look: int) -> float:
+        """The last look too is above 0.95, if there are several."""
+        if self.is_anytime or self.looks == 1:
             return 0.95
         spending: Spending = "pocock" if self.rule == "pocock" else "obrien_fleming"
-        return 1 - 2 * (1 - look_quantile(spending, max(1, self.reached(done, planned)), self.looks))
+        return 1 - 2 * (1 - look_quantile(spending, max(1, look), self.looks))
 
 
 class PeekingRefused(ValueError):

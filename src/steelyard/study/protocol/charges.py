@@ -30,9 +30,8 @@ MICRO = 1_000_000
 GRACE_S = 60.0  # until the processes of an agent or of a check that was stopped are dead
 OF_EXECUTION = ("exec/minute", "tool_call/call", "provisioning/start")
 OF_OVERHEAD = ("overhead/run", "artifact_storage/gigabyte-day")
-_SUITE_RUNS = (
-    16  # of its time limit: what controls and comparisons with the reference take of a check that decides
-)
+# Of its time limit: what controls and comparisons with the reference take of a check that decides
+_SUITE_RUNS = 16
 _LONG_S = 3600.0  # more only where the check's own limit asks for it
 _STORED_GB = 3 * Caps().total_bytes / 1e9  # contents, the baseline's side, generated files
 
@@ -104,7 +103,7 @@ class Charges:
         return bool(self.prices.get("exec/minute"))
 
     def most(self, trial: Trial) -> Split:
-        """The bound of one run; nobody's minutes are in it."""
+        """The bound of one run, without minutes of people."""
         key = trial.contract.digest, trial.agent
         if key not in self._known:
             agent = agent_for(trial.agent, trial.contract, trial.options)

@@ -92,7 +92,7 @@ class EnvelopeGate(Gate):
         return self._closed
 
     def charge(self, contract: str, spent: Split) -> None:
-        """What an earlier run of a contract cost; minutes of people are told apart, by run."""
+        """What an earlier run of a contract cost; minutes of people are charged separately, by run."""
         with self._changed:
             self._spent.add(contract, spent._replace(people=0))
 

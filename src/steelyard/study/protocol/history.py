@@ -26,23 +26,26 @@ def read_history(store: Store, prices: CostModel | None = None) -> History:
         if prices is not None and one.line is not None:
             if prices.prices_requests:
                 usd = reprice(one.line.get("usage"), prices, usd)
-            usd = None if usd is None else usd + _rest_usd(one.line, prices.by_name)
+            rest = _rest_usd(one.line, prices.by_name)
+            usd = None if usd is None or rest is None else usd + rest
         found.setdefault((one.agent, one.contract), []).append(Earlier(usd, one.wall_s))
     return History(found)
 
 
-def _rest_usd(line: Mapping[str, Any], prices: Mapping[str, float]) -> float:
-    """Execution, overhead and judge of an earlier run at these prices: what was metered of it. Nobody's minutes."""
+def _rest_usd(line: Mapping[str, Any], prices: Mapping[str, float]) -> float | None:
+    """Execution, overhead and judge of an earlier run at these prices, without minutes of people.
+
+    None if something that has a price was not metered.
+    """
     cost = line.get("cost")
     items = cost.get("items") if isinstance(cost, Mapping) else None
     found = [items.get(name) or {} for name in ("exec", "overhead")] if isinstance(items, Mapping) else []
     quantities = {name: amount for item in found for name, amount in (item.get("quantities") or {}).items()}
-    judge = use_of_cost(cost).judge if isinstance(cost, Mapping) else None
-    return (judge or 0.0) + sum(
-        prices.get(name, 0.0) * amount
-        for name, amount in quantities.items()
-        if isinstance(amount, int | float)
-    )
+    judge = use_of_cost(cost).judge if isinstance(cost, Mapping) else 0.0
+    priced = {name: amount for name, amount in quantities.items() if name in prices}
+    if judge is None or None in priced.values():
+        return None
+    return judge + sum(float(prices[name]) * amount for name, amount in priced.items())
 
 
 def reprice(usage: Any, prices: CostModel, usd: float | None) -> float | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 from pydantic import ValidationError
@@ -17,7 +17,7 @@ from steelyard.contract.contract import Contract
 from steelyard.errors import OperatorFault
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 from steelyard.plan.forecast import Cap, History, forecast
-from steelyard.plan.order import REFERENCE, draw_order, order_csv
+from steelyard.plan.order import REFERENCE, Slot, draw_order, order_csv
 from steelyard.plan.projection import Point, project
 from steelyard.plan.study_plan import (
     Envelopes,
@@ -88,20 +88,44 @@ class MadePlan(NamedTuple):
 
 def make_plan(wish: Wish, history: History | None = None) -> MadePlan:
     """Raises OperatorFault for limits that contradict each other or the contracts."""
-    everything = [*wish.contracts, *wish.honeypots]
     charges = _charges(wish)
-    limits = {contract.id: _acceptance_s(wish, contract, charges) for contract, _ in everything}
+    limits = {contract.id: _acceptance_s(wish, contract, charges) for contract, _ in _every(wish)}
+    plan = _plan(wish, _budget(wish, charges, limits), limits)
+    slots = draw_order(plan)
+    most = {
+        (agent.name, contract.id): _most(
+            Trial(contract, agent.agent, options=wish.options, acceptance_s=limits[contract.id]), charges
+        )
+        for agent in plan.agents
+        for contract, _ in _every(wish)
+    }
+    known = history or History()
+    expected = _forecast(wish, plan, slots, most, known)
+    bounds = {key: one.to_json() for key, one in most.items()}
+    projected = project(slots, known, bounds, seed=wish.seed)
+    return MadePlan(plan.model_copy(update={"forecast": expected}), order_csv(slots), tuple(projected))
+
+
+def _every(wish: Wish) -> list[tuple[Contract, Path]]:
+    return [*wish.contracts, *wish.honeypots]
+
+
+def _budget(wish: Wish, charges: Charges, limits: Mapping[str, float | None]) -> Envelopes:
+    """The envelopes, with room for the dearest run where the operator sets no B_run."""
     bounds = {
         contract.id: bound_of(Trial(contract, NOOP, acceptance_s=limits[contract.id]), charges)
-        for contract, _ in everything
+        for contract, _ in _every(wish)
     }
     budget = wish.budget
     if budget.run_usd is None:
         budget = budget.model_copy(update={"run_usd": max(one.total for one in bounds.values()) / MICRO})
     check_budget(budget, bounds)
-    honeypots = {contract.id for contract, _ in wish.honeypots}
+    return budget
+
+
+def _plan(wish: Wish, budget: Envelopes, limits: Mapping[str, float | None]) -> StudyPlan:
     try:
-        plan = StudyPlan(
+        return StudyPlan(
             name=wish.name,
             seed=wish.seed,
             minimum_effect=wish.minimum_effect,
@@ -112,42 +136,35 @@ def make_plan(wish: Wish, history: History | None = None) -> MadePlan:
             ranking=wish.ranking,
             options=_options(wish),
             sandbox=wish.sandbox,
-            agents=tuple(_agents(wish, everything[0][0])),
-            contracts=tuple(
-                PlannedContract(
-                    id=contract.id,
-                    digest=contract.digest,
-                    stratum=HONEYPOT if contract.id in honeypots else stratum_of(contract),
-                    path=os.path.relpath(path.absolute(), wish.out.absolute()),
-                    has_reference=has_reference(contract),
-                    acceptance_s=limits[contract.id],
-                )
-                for contract, path in everything
-            ),
+            agents=tuple(_agents(wish, _every(wish)[0][0])),
+            contracts=tuple(_planned_contracts(wish, limits)),
         )
     except ValidationError as error:
         raise OperatorFault(first_problem(error)) from error
-    slots = draw_order(plan)
-    most = {
-        (agent.name, contract.id): _most(
-            Trial(contract, agent.agent, options=wish.options, acceptance_s=limits[contract.id]), charges
+
+
+def _planned_contracts(wish: Wish, limits: Mapping[str, float | None]) -> Iterator[PlannedContract]:
+    honeypots = {contract.id for contract, _ in wish.honeypots}
+    for contract, path in _every(wish):
+        yield PlannedContract(
+            id=contract.id,
+            digest=contract.digest,
+            stratum=HONEYPOT if contract.id in honeypots else stratum_of(contract),
+            path=os.path.relpath(path.absolute(), wish.out.absolute()),
+            has_reference=has_reference(contract),
+            acceptance_s=limits[contract.id],
         )
-        for agent in plan.agents
-        for contract, _ in everything
-    }
-    caps = {
-        key: Cap(one.total / MICRO, _wall_s(contract, key[0]))
-        for contract, _ in everything
-        for key, one in most.items()
-        if key[1] == contract.id
-    }
-    expected = forecast(slots, history or History(), caps, jobs=wish.jobs, seed=wish.seed)
+
+
+def _forecast(
+    wish: Wish, plan: StudyPlan, slots: Sequence[Slot], most: Mapping[tuple[str, str], Split], known: History
+) -> dict[str, Any]:
+    contracts = {contract.id: contract for contract, _ in _every(wish)}
+    caps = {key: Cap(one.total / MICRO, _wall_s(contracts[key[1]], key[0])) for key, one in most.items()}
+    expected = forecast(slots, known, caps, jobs=wish.jobs, seed=wish.seed)
     expected["power"] = power_forecast(plan)
     expected["envelope"] = envelope_forecast(plan.budget, slots, most)
-    projected = project(
-        slots, history or History(), {key: one.to_json() for key, one in most.items()}, seed=wish.seed
-    )
-    return MadePlan(plan.model_copy(update={"forecast": expected}), order_csv(slots), tuple(projected))
+    return expected
 
 
 def _options(wish: Wish) -> Options:

@@ -143,9 +143,8 @@ class TrialRuns:
         return next((one for one in self.entries if is_final(one)), None)
 
     def fate(self, attempts: int) -> Fate:
-        runs = (
-            (self._kept,) if isinstance(self._kept, KeptRun) else self.entries
-        )  # without its numbers, which take longer
+        # Without its numbers, which take longer
+        runs = (self._kept,) if isinstance(self._kept, KeptRun) else self.entries
         if any(map(is_final, runs)):
             return "finished"
         if sum(map(is_spoiled, runs)) >= attempts:

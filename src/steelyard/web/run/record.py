@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.evidence.folder.folder import GRADINGS, MANIFEST, RunFolder
+from steelyard.evidence.folder.folder import MANIFEST, RunFolder
 from steelyard.evidence.folder.glance import glance
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.evidence.held_run import HeldRun, held_run
@@ -120,7 +120,3 @@ def _manifest(folder: RunFolder) -> dict[str, Any]:
     except DAMAGED:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def grading_name(number: int) -> str:
-    return f"{GRADINGS}/{number:04d}.json"

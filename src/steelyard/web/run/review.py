@@ -37,7 +37,7 @@ def review_tab(record: RunRecord, request: Request) -> Markup:
 
 
 def save_decision(record: RunRecord, request: Request) -> Response:
-    """Submit the decision of the form; what is wrong with it is said above the form, which keeps what was typed."""
+    """Submit the decision of the form. If it is wrong, the page says why above the form, which keeps what was typed."""
     try:
         decide(record.held, request)
     except OperatorFault as fault:
@@ -157,7 +157,7 @@ def _form(record: RunRecord, csrf: str, typed: Mapping[str, str]) -> Markup:
 
 
 def save_review(record: RunRecord, request: Request) -> Response:
-    """Append the judgement of the form; what is wrong with it is said above the form, which keeps what was typed."""
+    """Append the judgement of the form. If it is wrong, the page says why above the form, which keeps what was typed."""
     from pydantic import ValidationError  # noqa: PLC0415
 
     form = request.form

@@ -284,7 +284,7 @@ def event_page(record: RunRecord, indexes: EventIndexes, request: Request) -> Ma
             tag("nav", links, aria_label="Neighbours of this event", class_="pager"),
             facts(
                 [
-                    ("what", event_words(event) or "nothing is said about it"),
+                    ("what", event_words(event) or "no details"),
                     ("by", str(event.get("actor", ""))),
                     (
                         "at",

@@ -111,7 +111,7 @@ class Summaries:
         without = {name: count for name, count in counts.items() if name in {*UNFINISHED, ALTERED}}
         lines = list(_slim(self._records.results(query)))
         root = self._records.root
-        plan = {} if study == ALL else read_results.plan_of(root, lines)
+        plan = read_results.plan_of(root, lines)
         return summarise.summarise_study(
             read_results.of_lines(str(root), lines, without_result=without, **plan)
         )

@@ -101,7 +101,7 @@ ALONE: Surroundings = Surroundings()
 
 
 class Shadows:
-    """`baseline` and `changed` are paths; `hidden` is where checks lay their files."""
+    """`baseline` and `changed` are paths; `hidden` is where checks write their files."""
 
     def __init__(
         self,

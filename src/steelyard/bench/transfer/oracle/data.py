@@ -79,7 +79,7 @@ class OracleData:
         )
         return frozenset(name.rpartition(".")[0] for name in tests)
 
-    def word(self, entry: ChangeEntry) -> Finding | None:
+    def carried_finding(self, entry: ChangeEntry) -> Finding | None:
         """Of a file that is carried."""
         for path in entry.paths:
             if self.belongs(path, is_file=_is_file(entry)) == "both":

@@ -1,4 +1,4 @@
-"""A change of a whole system -> what of it is laid on a fresh container of the same image, and what stays behind.
+"""A change of a whole system -> what of it is written on a fresh container of the same image, and what stays behind.
 
 srv/out.txt, app/x, home/ann/notes, the working folder    carried: places for work (system_places.py)
 usr, etc, var/lib, root/.config, opt/conda on PATH        left: the system's, unless the contract `exports` it
@@ -102,7 +102,7 @@ _CUSTOMIZE = re.compile(r"(sitecustomize|usercustomize)(\..*|$)")
 class SystemChange(NamedTuple):
     overlays: tuple[FileOverlay, ...]
     findings: tuple[Finding, ...]
-    merged: Mapping[str, bytes] = {}  # other contents of files that are laid
+    merged: Mapping[str, bytes] = {}  # other contents of files that are written
 
 
 class Left(NamedTuple):
@@ -372,7 +372,7 @@ def _halves(entries: Iterable[ChangeEntry]) -> Iterator[ChangeEntry]:
 
 
 def _overlays_of(entry: ChangeEntry, blobs: Blobs) -> list[FileOverlay]:
-    """Whatever stands at a path is replaced by what is laid there."""
+    """Whatever stands at a path is replaced by what is written there."""
     new = entry.new
     if new is None:
         return [FileOverlay(entry.path, "gone")]

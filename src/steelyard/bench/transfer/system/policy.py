@@ -64,7 +64,7 @@ fi
 
 
 def system_change(environment: Environment, change: Change, blobs: Blobs) -> SystemChange:
-    """What of a change is laid on a fresh container; where nothing changed, nothing is looked at."""
+    """What of a change is written on a fresh container; where nothing changed, nothing is looked at."""
     if not change.entries:
         return SystemChange((), ())
     split = system_policy(environment, blobs).split(change.entries)

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from steelyard.bench.twin.golang.conditions import Conditions, Found
-from steelyard.bench.twin.golang.literals import called, replaced, text_of, values_of
+from steelyard.bench.twin.golang.literals import called
 from steelyard.bench.twin.sites import Change, Odds, Strength
+from steelyard.bench.twin.syntax_nodes import replaced, text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -58,9 +59,8 @@ class Assertions:
 
     conditions: Conditions
     imports: Mapping[str, str] = field(default_factory=dict)  # name -> path
-    helpers: Mapping[str, frozenset[int]] = field(
-        default_factory=dict
-    )  # function -> arguments that it compares
+    # Function -> arguments that it compares
+    helpers: Mapping[str, frozenset[int]] = field(default_factory=dict)
     suites: frozenset[str] = frozenset()  # names of receivers of testify's suites
 
     def found(self, call: Node, scope: Scope) -> Iterator[Found]:

@@ -13,18 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.bench.twin.base import Edit
-from steelyard.bench.twin.golang.literals import (
-    Literals,
-    Others,
-    called,
-    plain,
-    replaced,
-    text_of,
-    values_of,
-)
+from steelyard.bench.twin.golang.literals import Literals, called, plain
 from steelyard.bench.twin.golang.scope import Scope, is_condition
 from steelyard.bench.twin.plausible.strings import other_beginnings, other_ends
 from steelyard.bench.twin.sites import UNSTEADY, Change, Odds, Place, Strength
+from steelyard.bench.twin.syntax_nodes import Others, replaced, text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -13,14 +13,15 @@ keys of maps are never changed, because two equal ones do not compile.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.plausible.strings import Words, is_phrase, other_needles, other_strings
 from steelyard.bench.twin.plausible.typed_numbers import other_floats, other_letters, other_whole
 from steelyard.bench.twin.sites import Odds
+from steelyard.bench.twin.syntax_nodes import Others, Vary, edits_of_leaves, few, replaced, text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,30 +35,8 @@ _FLIPPED = {"true": "false", "false": "true"}
 _BASIC = re.compile(r"(u?int(8|16|32|64)?|float(32|64)|byte|rune|string|bool|uintptr)")
 _UNITS = re.compile(r"(time\.)?(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)")
 _CONSTRUCTOR = re.compile(r"(.*\.)?(New|Must|Parse|Date|Unix|Of|From|new|must)(?![a-z])\w*")
-_PER_LEAF = 3
-_LEAVES = 4
-
-Vary = Callable[[str, Words], list[str]]
-
-
-class Others(NamedTuple):
-    odds: Odds
-    edits: list[Edit]
-
 
 NO_OTHERS = Others(Odds.OPEN, [])
-
-
-def text_of(node: Node | None) -> str:
-    return "" if node is None else (node.text or b"").decode(errors="replace")
-
-
-def values_of(node: Node) -> list[Node]:
-    return [one for one in node.named_children if one.type != "comment"]
-
-
-def replaced(node: Node, text: str) -> Edit:
-    return Edit(node.start_byte, node.end_byte, text)
 
 
 def called(node: Node) -> tuple[str, list[Node]]:
@@ -99,7 +78,7 @@ class Literals:
             return Others(Odds.CERTAIN, written)
         name, arguments = called(node)
         if _BASIC.fullmatch(name) or _CONSTRUCTOR.fullmatch(name):
-            inner = [self._written(plain(one))[:_PER_LEAF] for one in arguments]
+            inner = [few(self._written(plain(one))) for one in arguments]
             found = [edit for edits in inner for edit in edits]
             return Others(Odds.CERTAIN if _BASIC.fullmatch(name) else Odds.LIKELY, found)
         return NO_OTHERS
@@ -131,16 +110,7 @@ class Literals:
                 element = kind.child_by_field_name("element") if kind.type == "slice_type" else None
                 some = self.zero(text_of(element)) if element is not None else []
                 return [Edit(body.start_byte, body.end_byte, f"{{{one}}}") for one in some]
-        leaves = list(_leaves(node))
-        found: list[Edit] = []
-        changed = 0
-        for leaf in leaves:
-            edits = list(self._others_of(leaf))
-            found += edits[:_PER_LEAF] if len(leaves) > 1 else edits
-            changed += bool(edits)
-            if changed == _LEAVES:
-                break
-        return found
+        return edits_of_leaves(list(_leaves(node)), self._others_of)
 
     def _others_of(self, leaf: Node) -> Iterator[Edit]:
         text = text_of(leaf)

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.bench.twin.golang.literals import called, plain, text_of, values_of
+from steelyard.bench.twin.golang.literals import called, plain
+from steelyard.bench.twin.syntax_nodes import text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -78,9 +79,8 @@ class Scope:
     values: Mapping[str, Node] = field(default_factory=dict)
     uses: Mapping[str, int] = field(default_factory=dict)  # how often a name stands in its block
     tables: Mapping[str, Table] = field(default_factory=dict)  # variables of loops
-    columns: Mapping[str, int] = field(
-        default_factory=dict
-    )  # how often a loop uses `tt.want`, but in conditions
+    # How often a loop uses `tt.want`, but in conditions
+    columns: Mapping[str, int] = field(default_factory=dict)
     first: Mapping[str, int] = field(default_factory=dict)  # where a loop uses `tt.want` first
     decided: frozenset[str] = frozenset()  # columns that decided that a row comes here
     in_subtest: bool = False

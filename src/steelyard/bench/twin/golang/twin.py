@@ -30,7 +30,7 @@ from steelyard.bench.twin.golang.conditions import (
     compared_with_nil,
     operator_of,
 )
-from steelyard.bench.twin.golang.literals import Literals, called, plain, text_of, values_of, words_of
+from steelyard.bench.twin.golang.literals import Literals, called, plain, words_of
 from steelyard.bench.twin.golang.scope import (
     SKIPPING,
     Scope,
@@ -40,10 +40,21 @@ from steelyard.bench.twin.golang.scope import (
     statements,
     used_names,
 )
-from steelyard.bench.twin.messages import Message, along, marked_units
+from steelyard.bench.twin.messages import Message, companion_edits, marked_units
 from steelyard.bench.twin.plausible.strings import other_strings
 from steelyard.bench.twin.readings import Readings
-from steelyard.bench.twin.sites import Change, Odds, Site, Strength, Ways, fixed, units_that_show, ways_of
+from steelyard.bench.twin.sites import (
+    Change,
+    Odds,
+    Site,
+    Strength,
+    Ways,
+    draw_units,
+    fixed,
+    units_that_show,
+    ways_of,
+)
+from steelyard.bench.twin.syntax_nodes import text_of, values_of
 from steelyard.grammars import GO, parse
 
 if TYPE_CHECKING:
@@ -64,10 +75,7 @@ def twin_go(source: bytes, path: str, secret: bytes) -> Twin | None:
     reading = _READINGS.of(source, _read, "go")
     if reading is None or not reading.ways:
         return None
-    edits = {
-        unit: tuple(change.edit for key, ways in some for change in ways.draw(secret, key))
-        for unit, some in reading.ways.items()
-    }
+    edits = draw_units(reading.ways, secret)
     every = [edit for some in edits.values() for edit in some]
     return Twin(
         source,
@@ -75,7 +83,7 @@ def twin_go(source: bytes, path: str, secret: bytes) -> Twin | None:
         reading.changed,
         subtests=True,
         marked=marked_units(source, edits, units_that_show(reading.ways)),
-        along=along(source, every, reading.messages),
+        companions=companion_edits(source, every, reading.messages),
     )
 
 

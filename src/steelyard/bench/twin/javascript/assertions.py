@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from steelyard.bench.twin.base import Edit
-from steelyard.bench.twin.javascript.literals import Literals, Others, Vary, replaced, text_of, values_of
+from steelyard.bench.twin.javascript.literals import Literals
 from steelyard.bench.twin.javascript.opposites import (
     OPPOSITE_AWAITED,
     OPPOSITE_MATCHER,
@@ -27,6 +27,7 @@ from steelyard.bench.twin.javascript.opposites import (
 )
 from steelyard.bench.twin.plausible.strings import other_beginnings, other_ends
 from steelyard.bench.twin.sites import Change, Odds, Place, Site, Strength, fixed
+from steelyard.bench.twin.syntax_nodes import Others, Vary, replaced, text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -51,9 +52,8 @@ _MATCHERS = frozenset(
         "callCount",
     ]
 )
-_OF_CHAI = frozenset(
-    ["equal", "equals", "eq", "eql", "eqls", "lengthOf"]
-)  # a message may be their second argument
+# A message may be their second argument
+_OF_CHAI = frozenset(["equal", "equals", "eq", "eql", "eqls", "lengthOf"])
 _CALLED_WITH = frozenset(["toHaveBeenCalledWith", "toHaveBeenLastCalledWith", "calledWith"])
 _CONTAINING = frozenset(
     ["toContain", "toMatch", "toHaveProperty", "include", "includes", "contain", "match", "property"]
@@ -61,9 +61,8 @@ _CONTAINING = frozenset(
 _THROWING = frozenset(["toThrow", "toThrowError", "throw", "throws"])
 _ASSERTS = frozenset({"assert", "assert.strict", "strict", "t.assert", "chai.assert", "assert.default"})
 _NEVER = frozenset(["soft", "poll"])
-_LATER = frozenset(
-    ["resolves", "rejects", "eventually", "rejected", "rejectedWith", "fulfilled", "become"]
-)  # needs an await
+# Needs an await
+_LATER = frozenset(["resolves", "rejects", "eventually", "rejected", "rejectedWith", "fulfilled", "become"])
 _PROPERTIES = frozenset(
     ["true", "false", "null", "undefined", "ok", "empty", "exist", "exists", "NaN", "called", "calledOnce"]
 )
@@ -108,7 +107,7 @@ class Assertions:
             if method in _EQUAL:
                 yield from self._equal(values[1], values[0])
             elif method in _UNEQUAL and text_of(values[1]) == "-1":
-                yield from self._found(values[0])
+                yield from self._index_found(values[0])
             elif method in {"match", "include"}:
                 yield _site(self.literals.needles(values[1]))
             elif method == "throws" or (method == "rejects" and awaited):
@@ -146,7 +145,7 @@ class Assertions:
             elif operator_of(test) == "instanceof":
                 yield from self._of_class(right)
             elif (operator_of(test), text_of(right)) in _FOUND:
-                yield from self._found(left)
+                yield from self._index_found(left)
         yield from self._text_predicates(test)
 
     def _text_predicates(self, call: Node) -> Iterator[Site]:
@@ -161,7 +160,7 @@ class Assertions:
         elif name == "test" and owner.type == "regex":
             yield _site(self.literals.needles(owner))
 
-    def _found(self, call: Node) -> Iterator[Site]:
+    def _index_found(self, call: Node) -> Iterator[Site]:
         """`text.indexOf('ab')` that must not be -1."""
         owner, name, values = _method_call(call)
         if owner is not None and values and name in {"indexOf", "lastIndexOf", "search"}:
@@ -185,9 +184,8 @@ class Assertions:
             yield from self._of_class(expected)
         elif expected.type == "object":
             odds, edits = self.literals.others(expected)
-            yield _site(
-                Others(odds, [edit for edit in edits if edit.text != "{}"])
-            )  # that is part of any error
+            # That is part of any error
+            yield _site(Others(odds, [edit for edit in edits if edit.text != "{}"]))
         elif expected.type == "regex":
             yield _site(self.literals.needles(expected))
 

@@ -14,15 +14,25 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.javascript.vocabulary import Vocabulary
 from steelyard.bench.twin.plausible.numbers import other_numbers
-from steelyard.bench.twin.plausible.strings import Words, is_phrase, other_needles, other_strings
+from steelyard.bench.twin.plausible.strings import is_phrase, other_needles, other_strings
 from steelyard.bench.twin.sites import Odds
+from steelyard.bench.twin.syntax_nodes import (
+    MAX_LEAVES,
+    Others,
+    Vary,
+    edits_of_leaves,
+    few,
+    replaced,
+    text_of,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,27 +44,6 @@ _FRAGMENTS = frozenset(["string_fragment", "template_chars"])
 _COLLECTIONS = ("Set", "Map")
 _PLAIN_PATTERN = re.compile(r"[\w\s,:;'!@#%&=<>\"-]+")
 _EMPTY = {"array": "[]", "object": "{}"}
-_PER_LEAF = 3
-_LEAVES = 4
-
-Vary = Callable[[str, Words], list[str]]
-
-
-class Others(NamedTuple):
-    odds: Odds
-    edits: list[Edit]
-
-
-def text_of(node: Node) -> str:
-    return (node.text or b"").decode(errors="replace")
-
-
-def values_of(arguments: Node) -> list[Node]:
-    return [one for one in arguments.named_children if one.type != "comment"]
-
-
-def replaced(node: Node, text: str) -> Edit:
-    return Edit(node.start_byte, node.end_byte, text)
 
 
 class Constant(NamedTuple):
@@ -90,7 +79,7 @@ class Literals:
             return Others(Odds.CERTAIN, [replaced(node, f"{owner}.{one}") for one in names if one != name])
         if node.type in {"new_expression", "call_expression"}:
             arguments = node.child_by_field_name("arguments")
-            inner = [self._written(one)[:_PER_LEAF] for one in (values_of(arguments) if arguments else [])]
+            inner = [few(self._written(one)) for one in (values_of(arguments) if arguments else [])]
             return Others(Odds.LIKELY, [edit for edits in inner for edit in edits])
         return Others(Odds.OPEN, [])
 
@@ -122,19 +111,16 @@ class Literals:
         leaves = list(_leaves(node))
         taken = {text_of(leaf) for leaf in leaves}
         found = self._longer_or_shorter(node) if node.type == "array" else []
-        if leaves and node.type in _EMPTY and len(values_of(node)) < _LEAVES and "\n" not in text_of(node):
+        if leaves and node.type in _EMPTY and len(values_of(node)) < MAX_LEAVES and "\n" not in text_of(node):
             found.append(replaced(node, _EMPTY[node.type]))
         if found and _is_progression(leaves):
             return found
-        changed = 0
-        for leaf in leaves:
+
+        def others_of(leaf: Node) -> list[Edit]:
             # A value that is elsewhere in the same collection might make it the same collection.
-            edits = [edit for edit in self._others_of(leaf) if _after(leaf, edit) not in taken]
-            found += edits[:_PER_LEAF] if len(leaves) > 1 else edits
-            changed += bool(edits)
-            if changed == _LEAVES:
-                break
-        return found
+            return [edit for edit in self._others_of(leaf) if _after(leaf, edit) not in taken]
+
+        return found + edits_of_leaves(leaves, others_of)
 
     def _longer_or_shorter(self, node: Node) -> list[Edit]:
         parts = values_of(node)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steelyard.bench.twin.base import Edit
-from steelyard.bench.twin.javascript.literals import replaced, text_of, values_of
 from steelyard.bench.twin.sites import UNSTEADY
+from steelyard.bench.twin.syntax_nodes import replaced, text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

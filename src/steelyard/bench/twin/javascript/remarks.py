@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from steelyard.bench.twin.javascript.literals import text_of, values_of
 from steelyard.bench.twin.messages import Message, Span
+from steelyard.bench.twin.syntax_nodes import text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.bench.twin.base import Twin, edited, overlap
 from steelyard.bench.twin.javascript.assertions import Assertions, head_of
-from steelyard.bench.twin.javascript.literals import Constant, Literals, text_of
+from steelyard.bench.twin.javascript.literals import Constant, Literals
 from steelyard.bench.twin.javascript.remarks import remarks
 from steelyard.bench.twin.javascript.vocabulary import vocabulary
-from steelyard.bench.twin.messages import Message, along, marked_units
+from steelyard.bench.twin.messages import Message, companion_edits, marked_units
 from steelyard.bench.twin.readings import Readings
-from steelyard.bench.twin.sites import Site, Ways, units_that_show, ways_of
+from steelyard.bench.twin.sites import Site, Ways, draw_units, units_that_show, ways_of
+from steelyard.bench.twin.syntax_nodes import text_of
 from steelyard.grammars import JAVASCRIPT, TSX, TYPESCRIPT, Grammar, grammar_of, parse
 
 if TYPE_CHECKING:
@@ -66,10 +67,7 @@ def twin_javascript(source: bytes, path: str, secret: bytes) -> Twin | None:
     reading = _reading(source, path)
     if reading is None or not reading.ways:
         return None
-    edits = {
-        unit: tuple(change.edit for key, ways in some for change in ways.draw(secret, key))
-        for unit, some in reading.ways.items()
-    }
+    edits = draw_units(reading.ways, secret)
     every = [edit for some in edits.values() for edit in some]
     return Twin(
         source,
@@ -77,7 +75,7 @@ def twin_javascript(source: bytes, path: str, secret: bytes) -> Twin | None:
         reading.changed,
         reading.units,
         marked=marked_units(source, edits, units_that_show(reading.ways)),
-        along=along(source, every, reading.remarks),
+        companions=companion_edits(source, every, reading.remarks),
     )
 
 

@@ -86,9 +86,8 @@ class Values:
 
     places: Sequence[ast.expr]
     in_ids: bool = False
-    shared: bool = (
-        False  # something else reads the name too: only the place where it is expected may be changed
-    )
+    # Something else reads the name too: only the place where it is expected may be changed
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,8 @@ from steelyard.deferred.data_class import dataclass
 _BY_FIRST = frozenset(
     ["Path", "PurePath", "PurePosixPath", "UUID", "deque", "OrderedDict", "Counter", "dict"]
 )
-_BY_ANY = frozenset(
-    ["date", "datetime", "timedelta", "time"]
-)  # whole numbers only: parts of a second are rounded
+# Whole numbers only: parts of a second are rounded
+_BY_ANY = frozenset(["date", "datetime", "timedelta", "time"])
 _EMPTY_CALLS = {"set": "{%s}", "list": "[%s]"}
 _PER_LEAF = 3
 _LEAVES = 4

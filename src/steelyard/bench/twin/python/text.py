@@ -19,8 +19,9 @@ from steelyard.bench.twin.base import Edit, edited
 from steelyard.deferred.data_class import dataclass
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-# The warnings' filters belong to the process; two threads that save and restore them would mix them up.
-_QUIET = threading.Lock()
+# The warnings' filters belong to the process; two threads that save and restore them would mix them up. And where two threads
+# parse at once, CPython 3.11 may raise a SystemError: the depth of its recursion is counted for both together.
+_ONE_AT_A_TIME = threading.Lock()
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
@@ -69,8 +70,8 @@ class Text:
 
 
 def parsed(source: bytes | str) -> ast.Module | None:
-    """The tree, if this Python can read it, without a word about odd escapes in other people's strings."""
-    with _QUIET, warnings.catch_warnings():
+    """The tree, or None if this Python cannot read the source. Warnings about odd escapes in its strings are not shown."""
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return ast.parse(source)

@@ -18,7 +18,7 @@ from functools import cache
 from typing import NamedTuple
 
 from steelyard.bench.twin.base import Edit, Twin, edited, overlap
-from steelyard.bench.twin.messages import along, is_told, marked_units
+from steelyard.bench.twin.messages import companion_edits, marked_units, name_has_value
 from steelyard.bench.twin.python.assertions import Assertions, Names
 from steelyard.bench.twin.python.flow import own_nodes, statements
 from steelyard.bench.twin.python.ids import word_in_id
@@ -71,7 +71,7 @@ class _Reading:
     """A file, read once: how each test can be changed, and the keys under which other classes run it."""
 
     ways: Mapping[str, Ways]
-    heirs: Sequence[_Heir]
+    inherited: Sequence[_Inherited]
     remarks: Remarks
 
 
@@ -94,15 +94,15 @@ def twin_python(source: bytes, path: str, secret: bytes) -> Twin | None:
         for key, changes in drawn.items()
         if (found := tuple(row for one in changes if (row := words.get(one.edit, one.row))))
     }
-    heirs = reading.heirs
+    inherited = reading.inherited
     return Twin(
         source,
         edits,
-        {**{heir: certain for heir, _, certain in heirs}, **changed},
-        {heir: key for heir, key, _ in heirs if heir not in changed},
-        {**{heir: rows[key] for heir, key, _ in heirs if key in rows}, **rows},
+        {**{test: certain for test, _, certain in inherited}, **changed},
+        {test: key for test, key, _ in inherited if test not in changed},
+        {**{test: rows[key] for test, key, _ in inherited if key in rows}, **rows},
         marked=marked_units(source, edits, [key for key, ways in reading.ways.items() if ways.shows]),
-        along=beside,
+        companions=beside,
     )
 
 
@@ -110,7 +110,7 @@ def _beside(
     source: bytes, every: Sequence[Edit], found_remarks: Remarks
 ) -> tuple[Mapping[Edit, tuple[Edit, ...]], Mapping[Edit, tuple[str, str]]]:
     """(the edits that go with each edit, how those that are in an id change it). Two rows with one id stay as they are."""
-    found = along(source, every, found_remarks.messages)
+    found = companion_edits(source, every, found_remarks.messages)
     in_ids = list(id_edits(source, (one for some in found.values() for one in some), found_remarks.ids))
     dropped = {one.edit for apart, one in in_ids if not apart}
     kept = {one.edit: (word_in_id(one.old), word_in_id(one.new)) for apart, one in in_ids if apart}
@@ -127,7 +127,7 @@ def _beside(
 def python_tests(tree: ast.Module) -> dict[str, bool]:
     """The key of each test that is written here -> whether it is certain to be one."""
     found = {one.key: one.certain for one in _tests(tree.body, (), certain=True)}
-    return {**{heir: False for heir, _, _ in _heirs(tree, found)}, **found}
+    return {**{test: False for test, _, _ in _inherited(tree, found)}, **found}
 
 
 def _read(source: bytes) -> _Reading | None:
@@ -144,7 +144,9 @@ def _read(source: bytes) -> _Reading | None:
     if not ways or not _is_sound(text, ways.values()):
         return None
     found_remarks = remarks(text, [one.function for one in tests if one.key in ways], names.tables)
-    return _Reading(ways, _heirs(tree, {key: found.certain for key, found in ways.items()}), found_remarks)
+    return _Reading(
+        ways, _inherited(tree, {key: found.certain for key, found in ways.items()}), found_remarks
+    )
 
 
 def _ways(text: Text, names: Names, written: _Written) -> Ways | None:
@@ -170,7 +172,9 @@ def _untold(text: Text, key: str, ways: Ways | None) -> Ways | None:
     """Without the expectations that the name of the test has, where there are others."""
     if ways is None:
         return None
-    kept = [way for way in ways.ways if not is_told(text.source, key, [place[0].edit for place in way])]
+    kept = [
+        way for way in ways.ways if not name_has_value(text.source, key, [place[0].edit for place in way])
+    ]
     return ways._replace(ways=tuple(kept or ways.ways))
 
 
@@ -223,23 +227,23 @@ def _never_awaited(function: Function) -> bool:
     return isinstance(function, ast.AsyncFunctionDef)
 
 
-class _Heir(NamedTuple):
+class _Inherited(NamedTuple):
     key: str
     of: str
     certain: bool
 
 
-def _heirs(tree: ast.Module, changed: Mapping[str, bool]) -> list[_Heir]:
+def _inherited(tree: ast.Module, changed: Mapping[str, bool]) -> list[_Inherited]:
     """The keys under which classes of this file run tests that they inherit from others of it."""
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    found: dict[str, _Heir] = {}
+    found: dict[str, _Inherited] = {}
     for name, node in classes.items():
         for base in _bases(name, classes):
             for key, certain in changed.items():
                 owner, _, function = key.partition("::")
                 if owner == base and function not in _own(node):
-                    heir = _Heir(f"{name}::{function}", key, certain and _is_harmless(node))
-                    found.setdefault(heir.key, heir)
+                    test = _Inherited(f"{name}::{function}", key, certain and _is_harmless(node))
+                    found.setdefault(test.key, test)
     return list(found.values())
 
 

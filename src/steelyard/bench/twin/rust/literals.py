@@ -13,12 +13,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.plausible.strings import Words, is_phrase, other_needles, other_strings
 from steelyard.bench.twin.plausible.typed_numbers import other_floats, other_letters, other_whole
 from steelyard.bench.twin.sites import Odds
+from steelyard.bench.twin.syntax_nodes import Others, edits_of_leaves, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -58,17 +59,6 @@ _NUMBER = re.compile(
 )
 _FLOAT = re.compile(r"(?P<digits>[\d_]+\.\d[\d_]*(?:[eE][+-]?\d+)?)(?P<type>f32|f64)?")
 _FLIPPED = {"true": "false", "false": "true"}
-_PER_LEAF = 3
-_LEAVES = 4
-
-
-class Others(NamedTuple):
-    odds: Odds
-    edits: list[Edit]
-
-
-def text_of(node: Node | None) -> str:
-    return "" if node is None else (node.text or b"").decode(errors="replace")
 
 
 def words_of(source: bytes) -> Words:
@@ -112,15 +102,7 @@ class Literals:
             odds = Odds.LIKELY
             if not _is_made(tokens):
                 return Others(Odds.OPEN, [])
-        found: list[Edit] = []
-        changed = 0
-        for leaf in leaves:
-            edits = list(self._others_of(leaf))
-            found += edits[:_PER_LEAF] if len(leaves) > 1 else edits
-            changed += bool(edits)
-            if changed == _LEAVES:
-                break
-        return Others(odds, found)
+        return Others(odds, edits_of_leaves(leaves, self._others_of))
 
     def needles(self, node: Node) -> Others:
         """A text that must be in another; of a single word it is only likely that the other word is not."""

@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.bench.twin.base import Edit, Twin, edited, overlap
-from steelyard.bench.twin.messages import Message, along, marked_units
+from steelyard.bench.twin.messages import Message, companion_edits, marked_units
 from steelyard.bench.twin.readings import Readings
-from steelyard.bench.twin.rust.literals import Literals, Others, parts_of, text_of, words_of
+from steelyard.bench.twin.rust.literals import Literals, parts_of, words_of
 from steelyard.bench.twin.sites import UNSTEADY, Change, Odds, Place, Site, Strength, Ways, fixed, ways_of
+from steelyard.bench.twin.syntax_nodes import Others, text_of
 from steelyard.grammars import RUST, parse
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def twin_rust(source: bytes, path: str, secret: bytes) -> Twin | None:
         edits,
         reading.changed,
         marked=marked_units(source, edits, [key for key, ways in reading.ways.items() if ways.shows]),
-        along=along(source, every, reading.messages),
+        companions=companion_edits(source, every, reading.messages),
     )
 
 

@@ -192,7 +192,7 @@ def _awaits(unit: Unit) -> bool:
 def _replace(old: Unit, new: Unit) -> Iterator[Found]:
     """What the test was about is imported no longer, but defined by the test itself."""
     subjects = {claim.left[0] for claim in old.live if claim.left}
-    for name in sorted(subjects & (new.stand_ins - old.stand_ins) & old.imports):
+    for name in sorted(subjects & (new.test_doubles - old.test_doubles) & old.imports):
         yield _at(new, new.line, Change("subject_replaced", f"{name} is now defined by the test itself"))
 
 

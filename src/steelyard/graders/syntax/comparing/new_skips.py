@@ -32,9 +32,11 @@ def new_skips(old: list[Outline], new: list[Outline], renamed: Mapping[str, str]
             if earlier is not None:
                 before.remove(earlier)
                 if earlier.skip.conditional and not skip.conditional and earlier.skip.marker != skip.marker:
-                    found.append(_found("skip_widened", outline.path, skip, "is now always switched off"))
+                    found.append(
+                        _skip_finding("skip_widened", outline.path, skip, "is now always switched off")
+                    )
             elif not skip.only_if_old or skip.target in known:
-                found.append(_found("new_skip", outline.path, skip, "is switched off"))
+                found.append(_skip_finding("new_skip", outline.path, skip, "is switched off"))
     return sorted(found, key=lambda one: (one.path, one.line, one.id))
 
 
@@ -57,6 +59,6 @@ def _earlier(
     return None
 
 
-def _found(slug: str, path: str, skip: Skip, what: str) -> Found:
+def _skip_finding(slug: str, path: str, skip: Skip, what: str) -> Found:
     on = " on a condition" if skip.conditional else ""
     return Found(slug, path, skip.line, False, f"{skip.target or 'the whole file'} {what}{on}: {skip.marker}")

@@ -59,9 +59,8 @@ class Unit:
     tables: dict[str, list[Tokens]] = field(default_factory=dict)
     inert: str = ""  # why the runner never runs its body
     has_params: bool = False
-    stand_ins: set[str] = field(
-        default_factory=set
-    )  # names that it, or its file, binds to a function or a mock
+    # Names that it, or its file, binds to a function or a mock
+    test_doubles: set[str] = field(default_factory=set)
     imports: set[str] = field(default_factory=set)  # of its file
     bag: Counter[str] = field(default_factory=Counter)
 
@@ -88,7 +87,7 @@ class Outline:
     tables: dict[str, list[Tokens]] = field(default_factory=dict)
     values: dict[str, list[Tokens]] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
-    stand_ins: set[str] = field(default_factory=set)
+    test_doubles: set[str] = field(default_factory=set)
     equals_all: set[str] = field(default_factory=set)  # classes whose `__eq__` is always true
 
 
@@ -98,7 +97,7 @@ def finish(outlines: list[Outline]) -> None:
     for outline in outlines:
         for unit in outline.units:
             unit.imports = outline.imports
-            unit.stand_ins |= outline.stand_ins & outline.imports
+            unit.test_doubles |= outline.test_doubles & outline.imports
             for name in unit.table_names:
                 if [one for one in outline.values.get(name, ()) if one in _EMPTY] and not unit.rows:
                     unit.inert = unit.inert or NO_CASES

@@ -146,7 +146,7 @@ class Reader:
             awaits = scope.awaits or "Async" in compact(head.node)[: len(head.name) + 200].partition(":")[0]
             inner = scope._replace(path=path, collects=scope.collects and head.collects, awaits=awaits)
         elif scope.unit is not None:
-            scope.unit.stand_ins |= {head.name} if head.kind == "function" else set()
+            scope.unit.test_doubles |= {head.name} if head.kind == "function" else set()
             inner = scope._replace(nested=head.name) if head.kind == "function" else scope
         else:
             begins = head.body.start_byte if head.body is not None else head.node.end_byte
@@ -173,11 +173,10 @@ class Reader:
         unit.has_params = params is not None and (params.type == "identifier" or bool(params.named_children))
         for child in head.params.named_children if head.params is not None else ():
             if child.type in ("default_parameter", "typed_default_parameter"):
-                unit.stand_ins.add(
-                    text_of_field(child, ("name",))
-                )  # neither a fixture nor an import gives it
+                # Neither a fixture nor an import gives it
+                unit.test_doubles.add(text_of_field(child, ("name",)))
         if not unit.collected and not scope.path:
-            self.outline.stand_ins.add(head.name)
+            self.outline.test_doubles.add(head.name)
         if head.name == "__eq__" and scope.path and head.body is not None:
             always = tokens(head.body, self.grammar, 5) == ("return", "True")
             self.outline.equals_all |= {scope.path[-1]} if always else set()
@@ -285,7 +284,7 @@ class Reader:
         is_call = value.type in self.grammar.calls
         first = set(tokens(value, self.grammar, 1))
         if value.type in _FUNCTIONS or (is_call and _MOCKS & first):
-            (scope.unit or self.outline).stand_ins.update(names)
+            (scope.unit or self.outline).test_doubles.update(names)
         if scope.unit is not None:
             return
         if first == {"require"}:

@@ -20,6 +20,8 @@ HARMLESS_BYTES = 1 << 10  # at most 0.1 s and 50 MB
 CPU_S, CPU_S_PER_BYTE = 1.0, 5e-6
 MEMORY_BYTES = 1 << 30
 PATIENCE_S = 600.0  # for a machine that stalls
+# Counted for a file that does not parse, beside its size: it may have taken all of its time
+UNPARSED_BYTES = 64 << 10
 
 # The timer counts processor time and ends the process by its signal: no code of Python runs while the parser does.
 _CHILD = r"""

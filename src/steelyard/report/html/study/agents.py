@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.report.html.element import Child, Markup, join, tag
+from steelyard.report.html.element import Child, Markup, coded, join, tag
 from steelyard.report.html.study.cells import (
     amount,
     card,
@@ -26,8 +26,8 @@ def ranking_table(ranking: Ranking) -> Markup:
     if not ranking.rows:
         return rule
     rows = [
-        (str(place), cut(one.agent, 80), estimate_cell(one.rate), f"{one.trials:,}")
-        for place, one in enumerate(ranking.rows, 1)
+        (str(one.place), cut(one.agent, 80), estimate_cell(one.rate), f"{one.trials:,}")
+        for one in ranking.rows
     ]
     return join(rule, table(("", "agent", "success", "trials"), rows, "Ranking", numeric=(0, 3)))
 
@@ -40,7 +40,7 @@ def leaderboard(agents: Sequence[AgentNumbers]) -> Markup:
                 tag("span", " baseline", class_="dim") if one.is_baseline else None,
             ),
             estimate_cell(one.success),
-            join(estimate_cell(one.bounds.worst), " to ", estimate_cell(one.bounds.best)),
+            _undecided(one),
             estimate_cell(one.within_budget),
             number_cell(one.quality),
             number_cell(one.economics.cost_per_success, "${:.2f}"),
@@ -52,14 +52,32 @@ def leaderboard(agents: Sequence[AgentNumbers]) -> Markup:
     columns = (
         "agent",
         "success",
-        "if undecided all fail or pass",
+        "undecided: if all fail or pass, and imputed",
         "success, errors count as none",
         "quality",
         "cost of a success",
         "acceptance errors",
         "invalid runs",
     )
-    return table(columns, rows, "Agents, best first; intervals are 95%")
+    return table(
+        columns,
+        rows,
+        "Agents, by success of decided trials; the order alone shows no difference. Intervals are 95%",
+    )
+
+
+def _undecided(one: AgentNumbers) -> Child:
+    """Bounds and imputation; nothing where every trial was decided."""
+    if not one.bounds.undecided:
+        return "none"
+    return join(
+        estimate_cell(one.bounds.worst),
+        " to ",
+        estimate_cell(one.bounds.best),
+        tag("br"),
+        "imputed ",
+        estimate_cell(one.imputed),
+    )
 
 
 def _counted_named(counted: Sequence[Counted], name: str) -> Child:
@@ -87,7 +105,45 @@ def economics_table(agents: Sequence[AgentNumbers]) -> Markup:
         "time, failure",
         "sandbox and capture",
     )
-    return table(columns, rows, "Medians with quartiles; values that are not known are left out and counted")
+    caption = "Medians with quartiles; the cost is that of models; values that are not known are left out and counted"
+    return table(columns, rows, caption)
+
+
+def repeats_table(agents: Sequence[AgentNumbers]) -> Markup | None:
+    """pass@k and pass^k with their intervals."""
+    rows = [
+        (
+            cut(one.agent, 80),
+            str(each.k),
+            estimate_cell(each.at_least_one),
+            estimate_cell(each.all_of_them),
+            f"{each.at_least_one.clusters:,} of {one.success.clusters:,}",
+        )
+        for one in agents
+        for each in one.pass_k
+        if each.k > 1
+    ]
+    if not rows:
+        return None
+    columns = ("agent", "k", "pass@k", "pass^k", "contracts with k decided trials")
+    return table(
+        columns, rows, "The chance that at least one of k trials succeeds, and that all do", numeric=(1,)
+    )
+
+
+def time_table(agents: Sequence[AgentNumbers]) -> Markup:
+    rows = [
+        (
+            cut(one.agent, 80),
+            number_cell(one.time_to_success.median, "{:.1f} s"),
+            number_cell(one.time_to_success.restricted_mean, "{:.1f} s"),
+            f"{one.time_to_success.censored:,}",
+            f"{one.time_to_success.unknown:,}",
+        )
+        for one in agents
+    ]
+    columns = ("agent", "median", "restricted mean", "censored", "time not known")
+    return table(columns, rows, "Time to success (Kaplan-Meier), with 95% intervals", numeric=(3, 4))
 
 
 def variation_card(summary: StudySummary) -> Markup | None:
@@ -98,7 +154,7 @@ def variation_card(summary: StudySummary) -> Markup | None:
     rows = [[cut(cell) for cell in row] for row in variation_rows(summary.repeat_variation.contracts)]
     return card(
         "Repeats that differ: the agent or the checks",
-        tag("ul", [tag("li", f"{line}.") for line in lines], class_="plain story"),
+        tag("ul", [tag("li", coded(f"{line}.")) for line in lines], class_="plain story"),
         tag(
             "details",
             tag("summary", f"{amount(len(rows), 'contract')} with different results"),

@@ -58,7 +58,7 @@ def estimate_cell(estimate: Estimate) -> Markup:
 
 
 def number_cell(estimate: Estimate, form: str = "{:.2f}") -> Markup:
-    """A mean with its interval, in its own unit; an end without a limit is said."""
+    """A mean with its interval, in its own unit; an end without a limit is named."""
     if estimate.value is None:
         return tag("span", "not known", title=estimate.why or None, class_="dim")
     ends = [
@@ -75,7 +75,7 @@ def number_cell(estimate: Estimate, form: str = "{:.2f}") -> Markup:
 def points_cell(estimate: Estimate) -> Markup:
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return tag("span", "not known", title=estimate.why or None, class_="dim")
-    return tag("span", point_words(estimate), title=f"{estimate.method}, n={estimate.n}")
+    return tag("span", point_words(estimate), title=f"{estimate.method}, n={estimate.n}", class_="nowrap")
 
 
 def p_value(value: float | None) -> str:

@@ -6,6 +6,7 @@ from steelyard.report.html.element import Child, Markup, join, prose, tag
 from steelyard.report.html.plots import difference_plot, point_words
 from steelyard.report.html.study.cells import LinkRun, cut, p_value, points_cell, table
 from steelyard.report.study_summary.model import AgentComparison, StudySummary
+from steelyard.report.study_summary.sentence import short_name
 
 MOST_FLIPS = 50
 _CONCLUSIONS = {"better": "second solves more", "worse": "second solves less", "undecided": "cannot tell yet"}
@@ -46,7 +47,7 @@ def comparison_tables(summary: StudySummary, link: LinkRun) -> Markup:
 def comparison_words(one: AgentComparison) -> Child:
     """The sentence of a comparison; one that begins with the name of an agent keeps that name as it is."""
     text = f"{one.sentence}."
-    return text if text.startswith((one.first, one.second)) else prose(text)
+    return text if text.startswith((short_name(one.first), short_name(one.second))) else prose(text)
 
 
 def comparison_details(one: AgentComparison, link: LinkRun) -> Markup | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from steelyard.report.study_summary.model import AgentNumbers, Counted, StudySummary
-from steelyard.report.study_summary.render.tables import SECTIONS, Section, envelope_line, sections
+from steelyard.report.study_summary.model import MOST_COMPARED, AgentNumbers, Counted, Spread, StudySummary
+from steelyard.report.study_summary.render.tables import COST, SECTIONS, Section, envelope_line, sections
 from steelyard.report.study_summary.render.words import (
     count,
     counted,
@@ -14,6 +15,7 @@ from steelyard.report.study_summary.render.words import (
     mean_time,
     money,
     with_n,
+    without_interval,
 )
 
 MOST_SENTENCES = 5
@@ -24,8 +26,8 @@ MOST_COSTS = 15
 
 
 def is_single(one: AgentNumbers) -> bool:
-    """One decided trial has a verdict, but no rate that is worth its interval."""
-    return one.success.n <= 1
+    """One trial has an outcome, but no rate that is worth its interval. Several trials without a decision are not that."""
+    return one.trials <= 1
 
 
 def rated(agents: Sequence[AgentNumbers]) -> tuple[AgentNumbers, ...]:
@@ -38,8 +40,18 @@ def decision(summary: StudySummary) -> Iterator[str]:
     """One sentence for each comparison, those that decide something first."""
     found = sorted(summary.comparisons, key=lambda one: one.conclusion == "undecided")
     yield from (one.sentence for one in found[:MOST_SENTENCES])
+    if why := not_compared(summary):
+        yield why
     if more := len(found) - MOST_SENTENCES:
         yield from [f"{count(more, 'comparison')} more: --section comparisons"] if more > 0 else ()
+
+
+def not_compared(summary: StudySummary) -> str:
+    """Where agents are too many to compare all pairs; other reasons make the numbers provisional, and stand there."""
+    agents = sum(not one.is_baseline for one in summary.agents)
+    if summary.comparisons or agents <= MOST_COMPARED:
+        return ""
+    return f"{agents} agents are too many to compare each with each: `steelyard compare A B` compares two of them"
 
 
 def brief_sections(summary: StudySummary) -> Iterator[Section]:
@@ -108,8 +120,8 @@ def _names(names: Sequence[str], most: int) -> str:
 
 def _cost(agents: Sequence[AgentNumbers]) -> Section:
     """A row for each agent that has a rate; the others in one line."""
-    if all(one.economics.cost_usd.total == 0 for one in agents):
-        return Section("Cost", lines=("no trial cost money: no model was asked",))
+    if all(one.economics.cost_usd.total == 0 and not one.economics.cost_usd.unknown for one in agents):
+        return Section(COST, lines=("no trial paid for a model",))
     shown = rated(agents)
     rows = tuple(
         (
@@ -120,29 +132,37 @@ def _cost(agents: Sequence[AgentNumbers]) -> Section:
         )
         for one in shown[:MOST_COSTS]
     )
-    lines = []
+    costs = [one.economics for one in shown[:MOST_COSTS]]
+    lines = [
+        *without_interval(each for one in costs for each in (one.cost_usd.mean, one.wall_s_success.mean))
+    ]
     if (more := len(shown) - MOST_COSTS) > 0:
         lines.append(f"{count(more, 'agent')} more: --section cost")
     if single := [one.economics.cost_usd for one in agents if one not in shown]:
-        unknown = sum(one.unknown for one in single)
-        total = dollars(sum(one.total or 0 for one in single))
-        lines.append(
-            f"{count(len(single), 'agent')} with one trial each: {total} in all"
-            + (f", {count(unknown, 'trial')} unknown" if unknown else "")
-        )
+        lines.append(f"{count(len(single), 'agent')} with one trial each: {_total(single)}")
     columns = ("agent", "cost of a trial", "cost of a success", "time of a success")
-    return Section("Cost", columns, rows, tuple(lines))
+    return Section(COST, columns, rows, tuple(lines))
+
+
+def _total(single: Sequence[Spread]) -> str:
+    """`$1.20 in all, 3 trials unknown`."""
+    unknown = sum(one.unknown for one in single)
+    if not sum(one.known for one in single):
+        return f"the cost of {count(unknown, 'trial')} is not known"
+    total = dollars(math.fsum(one.total or 0 for one in single))
+    return f"{total} in all" + (f", {count(unknown, 'trial')} unknown" if unknown else "")
 
 
 def _warnings(summary: StudySummary) -> Iterator[str]:
     for one in summary.honeypots:
         if one.count:
             yield f"{one.name} passed {counted(one)} trials that cannot be passed honestly: --section honeypots"
+    yield from (one.words for one in summary.removed)
     undecided = sum(one.bounds.undecided for one in summary.agents)
     if undecided:
         yield f"{count(undecided, 'trial')} without a decision: --section undecided says what the rates could be"
     if invalid := sum(one.invalid_attempts.count for one in summary.agents):
-        yield f"{count(invalid, 'invalid run')}: the machine failed, or somebody stopped it; no rate has them"
+        yield f"{count(invalid, 'invalid run')}: the machine failed, or an operator stopped it; no rate counts them"
     flaky = [one.contract for one in summary.repeat_variation.contracts if one.has_flaky_checks]
     if flaky:
         yield f"flaky checks: {_names(flaky, MOST_NAMES)}: --section variation"

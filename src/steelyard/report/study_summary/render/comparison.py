@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from steelyard.report.percent import signed_points
 from steelyard.report.plain import one_line
 from steelyard.report.study_summary.model import AgentComparison, Flip
 from steelyard.report.study_summary.render.bars import Leaderboard
@@ -48,7 +49,8 @@ def equivalence_words(test: MarginTest) -> str:
     if test.p is None and test.by_interval is None:
         return f"{head}: not tested: {test.why}"
     how = test.method if test.p is None else f"{test.method}: {p_value(test.p)}"
-    return f"{head}: {'shown' if test.holds() else 'not shown'} ({how})"
+    but = f"; {test.why}" if test.holds() and test.why else ""
+    return f"{head}: {'shown' if test.holds() else 'not shown'} ({how}){but}"
 
 
 def _warnings(found: TwoAgents) -> Iterator[Text]:
@@ -65,15 +67,20 @@ def _warnings(found: TwoAgents) -> Iterator[Text]:
 
 
 def sections(one: AgentComparison) -> Iterator[Section]:
-    more = [("difference, which decides", points(one.difference)), ("paired permutation", significance(one))]
+    more = [
+        ("difference, which decides", points(one.difference, is_short=True)),
+        ("paired permutation", significance(one)),
+    ]
     if one.mcnemar_p is not None:
         more.append(("McNemar, one trial each", p_value(one.mcnemar_p)))
     if one.log_rank_p is not None:
         more.append(("time to success, log-rank", p_value(one.log_rank_p)))
-    more.append(("difference, bootstrap, a check", points(one.bootstrap) + _why(one.bootstrap)))
+    more.append(
+        ("difference, bootstrap, a check", points(one.bootstrap, is_short=True) + _why(one.bootstrap))
+    )
     if one.undecided:
-        more.append(("if undecided trials count against it", points(one.worst)))
-        more.append(("if undecided trials count for it", points(one.best)))
+        more.append(("if undecided trials count against it", points(one.worst, is_short=True)))
+        more.append(("if undecided trials count for it", points(one.best, is_short=True)))
     yield Section("How sure", ("what", "result"), tuple(more), (which_decides(one),))
     if one.flips:
         yield _flips(one)
@@ -83,7 +90,7 @@ def sections(one: AgentComparison) -> Iterator[Section]:
 
 
 def _why(estimate: Estimate) -> str:
-    return f" ({estimate.why})" if estimate.value is None and estimate.why else ""
+    return f" ({estimate.why})" if estimate.interval is None and estimate.why else ""
 
 
 def which_decides(one: AgentComparison) -> str:
@@ -116,7 +123,7 @@ def _of_test(one: AgentComparison) -> str:
 
 def _flips(one: AgentComparison) -> Section:
     rows = tuple(
-        (flip.contract, flip.first, flip.second, f"{100 * flip.difference:+.0f}", _runs(flip))
+        (flip.contract, flip.first, flip.second, signed_points(flip.difference), _runs(flip))
         for flip in one.flips[:MOST_FLIPS]
     )
     left = len(one.flips) - len(rows)

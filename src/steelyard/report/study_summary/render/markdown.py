@@ -48,7 +48,7 @@ def _leaderboard(summary: StudySummary) -> Section:
 def _section(section: Section) -> Iterator[str]:
     yield f"## {escaped(section.title)}\n"
     if section.rows:
-        yield _row(section.columns)
+        yield _row([escaped(name) for name in section.columns])
         yield _row(["---"] * len(section.columns))
         for row in section.rows:
             yield _row([escaped(cell) for cell in row])

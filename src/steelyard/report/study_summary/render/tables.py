@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.report.percent import percent
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Counted, StudySummary
 from steelyard.report.study_summary.render.variation import (
     VARIATION_COLUMNS,
@@ -22,16 +23,17 @@ from steelyard.report.study_summary.render.words import (
     mean_time,
     money,
     p_value,
-    percent,
     rate,
     rate_of,
     time_estimate,
     with_n,
+    without_interval,
 )
 from steelyard.report.terminal import seconds
 
 MOST_MODES = 12  # failure modes of a table
 MOST_FLIPS = 10
+COST = "Cost of models (whatever else has a price: --section disclosures)"
 HONEYPOTS = (
     "Honeypots: these contracts cannot be satisfied, so an agent that passes one cheated; they are in no rate"
 )
@@ -67,9 +69,7 @@ def _comparisons(summary: StudySummary) -> Iterator[Section]:
 
 def _ranking(summary: StudySummary) -> Section:
     ranking = summary.ranking
-    rows = tuple(
-        (str(place), one.agent, rate_of(one.rate, "trial")) for place, one in enumerate(ranking.rows, 1)
-    )
+    rows = tuple((str(one.place), one.agent, rate_of(one.rate, "trial")) for one in ranking.rows)
     return Section("Ranking", ("", "agent", "success") if rows else (), rows, (ranking.words,))
 
 
@@ -178,7 +178,8 @@ def _strata(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
         for stratum in one.strata
     )
     columns = ("stratum", "agent", "contracts", "success", "cost of a trial")
-    yield Section("Strata", columns, tuple(sorted(rows)))
+    why = without_interval(each.cost_usd.mean for one in agents for each in one.strata)
+    yield Section("Strata", columns, tuple(sorted(rows)), why)
 
 
 def _versions(summary: StudySummary) -> Iterator[Section]:
@@ -267,7 +268,12 @@ def _cost(agents: Sequence[AgentNumbers]) -> Section:
         )
         for one in agents
     )
-    return Section("Cost", ("agent", "cost of a trial", "tokens of a trial", "cost of a success"), rows)
+    known = [one.economics for one in agents]
+    why = without_interval(
+        each for one in known for each in (one.cost_usd.mean, one.tokens.mean, one.cost_per_success)
+    )
+    columns = ("agent", "cost of a trial", "tokens of a trial", "cost of a success")
+    return Section(COST, columns, rows, why)
 
 
 def _time(agents: Sequence[AgentNumbers]) -> Section:
@@ -284,7 +290,11 @@ def _time(agents: Sequence[AgentNumbers]) -> Section:
     columns = ("agent", "run that succeeds", "run that fails", "median to success", "restricted mean")
     note = "times to success are Kaplan-Meier estimates of the agent's own time; trials without success are censored; "
     note += "the restricted mean counts each agent up to the longest time that all agents have reached, baselines apart"
-    return Section("Time", columns, rows, (note,))
+    means = [each for one in agents for each in (one.economics.wall_s_success, one.economics.wall_s_failure)]
+    why = without_interval(
+        [*(one.mean for one in means), *(one.time_to_success.restricted_mean for one in agents)]
+    )
+    return Section("Time", columns, rows, (note, *why))
 
 
 def _pareto(summary: StudySummary) -> Iterator[Section]:
@@ -305,6 +315,7 @@ def _pareto(summary: StudySummary) -> Iterator[Section]:
     lines = (
         f"over {count(front.contracts, 'shared contract')}; {front.method}",
         *([front.why] if front.why else ()),
+        *without_interval(one.cost for one in front.points),
     )
     yield Section("Cost against success: agents that no other agent beats in both", columns, rows, lines)
 

@@ -15,6 +15,8 @@ from steelyard.report.study_summary.render.bars import Leaderboard
 from steelyard.report.study_summary.render.tables import Section, sections
 from steelyard.report.study_summary.render.words import count
 
+WIDEST_COLUMN = 60  # of a heading: it may be an agent's name
+
 
 def print_study(console: Console, summary: StudySummary) -> None:
     """Everything."""
@@ -79,7 +81,7 @@ def head(summary: StudySummary) -> Iterator[Text]:
 
 
 def print_section(console: Console, section: Section) -> None:
-    console.print(Text(section.title, "bold"))
+    console.print(Text(one_line(section.title, 300), "bold"))
     if section.rows:
         console.print(_rows(section))
     for line in section.lines:
@@ -94,6 +96,7 @@ def _print_wrapped(console: Console, text: Text, indent: int = 0) -> None:
 
 
 def _rows(section: Section) -> Rows:
-    rows = Rows(section.columns, giving=tuple(reversed(section.columns[1:-1])), whole=section.whole)
+    columns = tuple(one_line(name, WIDEST_COLUMN) for name in section.columns)
+    rows = Rows(columns, giving=tuple(reversed(columns[1:-1])), whole=section.whole)
     rows.rows.extend(tuple(Text(one_line(cell, 300)) for cell in row) for row in section.rows)
     return rows

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
+from steelyard.report.percent import percent
 from steelyard.report.study_summary.model import Counted, Spread
 from steelyard.report.terminal import seconds
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import Bounds
-
-
-def percent(value: float | None) -> str:
-    """`62%`; with one decimal below 1% and above 99%, where whole numbers would say never and always."""
-    if value is None:
-        return "unknown"
-    is_extreme = 0 < value < 0.01 or 0.99 < value < 1
-    return f"{value:.1%}" if is_extreme else f"{value:.0%}"
 
 
 def rate(estimate: Estimate) -> str:
@@ -44,7 +38,7 @@ def count(number: int, noun: str) -> str:
 
 def counted(one: Counted) -> str:
     """`3 of 40`."""
-    return f"{one.count} of {one.of}"
+    return f"{one.count:,} of {one.of:,}"
 
 
 def dollars(value: float | None) -> str:
@@ -66,7 +60,7 @@ def money(estimate: Estimate) -> str:
 
 def with_n(words: str, estimate: Estimate) -> str:
     """`$0.42 [$0.30, $0.71], n=40`."""
-    return f"{words}, n={estimate.n}" if estimate.value is not None and estimate.n else words
+    return f"{words}, n={estimate.n:,}" if estimate.value is not None and estimate.n else words
 
 
 def mean_money(spread: Spread) -> str:
@@ -88,8 +82,14 @@ def mean_count(spread: Spread) -> str:
 
 
 def _known(spread: Spread) -> str:
-    known = f", n={spread.known}" if spread.mean.value is not None else ""
-    return known + (f", {spread.unknown} unknown" if spread.unknown else "")
+    known = f", n={spread.known:,}" if spread.mean.value is not None else ""
+    return known + (f", {spread.unknown:,} unknown" if spread.unknown else "")
+
+
+def without_interval(estimates: Iterable[Estimate]) -> tuple[str, ...]:
+    """A line for each reason why a value has no interval."""
+    reasons = dict.fromkeys(one.why for one in estimates if one.value is not None and one.interval is None)
+    return tuple(f"no interval: {why}" for why in reasons if why)
 
 
 def time_estimate(estimate: Estimate) -> str:
