@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
+from pydantic import ValidationError
 
 from steelyard.cli.console.output import check_out, print_json
 from steelyard.cli.options.agent_options import add_agent_options, agent_options, check_agents
@@ -37,6 +38,18 @@ if TYPE_CHECKING:
 
     from steelyard.contract.contract import Contract
 
+# The options that become these keys of a plan.
+_OPTIONS = {
+    "total_usd": "--budget",
+    "task_usd": "--task-budget",
+    "run_usd": "--run-budget",
+    "review_usd": "--review-budget",
+    "flaky": "--flaky-tolerance",
+    "invalid": "--invalid-tolerance",
+    "power": "--minimum-power",
+    "spent": "--dominance",
+    "safety_violations": "--stop-after-violations",
+}
 HELP = "write a study down before it runs"
 
 
@@ -85,14 +98,34 @@ def _refuse_out(out: Path, order: Path, *, force: bool) -> None:
             raise OperatorFault(f"{path} exists; a plan is not replaced without --force")
 
 
-def run(args: argparse.Namespace) -> int:
-    order = args.out.with_suffix(".csv")
+def _refuse_projection(table: Path, order: Path, *, force: bool) -> None:
+    """Three files are written: the table, and beside it what it assumes and its curve."""
+    if table.suffix != ".csv":
+        raise OperatorFault(f"--projection {table}: name it FILE.csv; .json and .svg go beside it")
+    if table.absolute() == order.absolute():
+        raise OperatorFault(f"--projection {table}: the order of the trials goes there; name another file")
+    if not table.absolute().parent.is_dir():
+        raise OperatorFault(f"--projection {table}: there is no folder {table.parent}")
+    for path in (table, table.with_suffix(".json"), table.with_suffix(".svg")):
+        if path.exists() and not (force and path.is_file()):
+            raise OperatorFault(f"{path} exists; a file is replaced with --force, a folder is not")
+
+
+def _refuse_places(args: argparse.Namespace, order: Path) -> None:
+    """What is written here replaces nothing, and there is a folder for it."""
     _refuse_out(args.out, order, force=args.force)
-    if args.projection is not None and args.projection.suffix != ".csv":
-        raise OperatorFault(f"--projection {args.projection}: name it FILE.csv; .json and .svg go beside it")
+    if args.projection is not None:
+        _refuse_projection(args.projection, order, force=args.force)
     if not args.out.absolute().parent.is_dir():
         raise OperatorFault(f"--out {args.out}: there is no folder {args.out.parent}")
     check_out(args.out.absolute().parent)
+
+
+def run(args: argparse.Namespace) -> int:
+    order = args.out.with_suffix(".csv")
+    _refuse_places(args, order)
+    if args.review_budget is not None and args.budget is None:
+        raise OperatorFault("--review-budget keeps back a part of B_total: give --budget too")
     options = agent_options(args)
     # A baseline may be named as an agent too: it then has one place in the plan.
     check_agents([*args.agent, *(one for one in args.baseline if one not in args.agent)], options)
@@ -163,6 +196,15 @@ def _contracts(paths: list[Path], args: argparse.Namespace) -> list[tuple[Contra
 
 
 def _wish(args: argparse.Namespace) -> make_plan.Wish:
+    """Raises OperatorFault with the option that has an impossible value."""
+    try:
+        return _validated(args)
+    except ValidationError as error:
+        name, _, why = study_plan.first_problem(error).partition(": ")
+        raise OperatorFault(f"{_OPTIONS.get(name, name)}: {why}") from error
+
+
+def _validated(args: argparse.Namespace) -> make_plan.Wish:
     return make_plan.Wish(
         name=args.name or args.out.stem,
         contracts=_contracts(args.suites, args),
