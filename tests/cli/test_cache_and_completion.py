@@ -69,7 +69,8 @@ def test_bash_completes_verbs_options_and_runs(
         (runs / name).mkdir(parents=True)
     (tmp_path / "steelyard.bash").write_text(steelyard("completion", "bash").out)
     words = line.split()
-    script = f"source steelyard.bash; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _steelyard; echo ${{COMPREPLY[@]}}"
+    alias = "shopt -s expand_aliases\nalias ls='ls -lF'\n"  # as many people have it
+    script = f"{alias}source steelyard.bash; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _steelyard; echo ${{COMPREPLY[@]}}"
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.split() == [completed], done.stderr
     assert not (tmp_path / "hacked").exists()

@@ -12,6 +12,8 @@ import sys
 import termios
 from pathlib import Path
 
+import pytest
+
 from authoring import Author, Steelyard
 
 COLUMNS = 60
@@ -56,6 +58,18 @@ def test_a_run_is_read_on_sixty_columns(
     piped = steelyard("show", "--why", folder).out.splitlines()
     assert len(piped) < len(why)
     assert "\x1b" not in "".join(piped)
+
+
+@pytest.mark.parametrize("words", [["check"], ["plan", "--agent", "noop", "--out", "study.yaml"], ["--help"]])
+def test_lines_are_cut_between_words(
+    author: Author, cache: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """Only a word that is longer than the terminal is wide makes a longer line: a path or a digest, to be copied."""
+    monkeypatch.chdir(author.folder.parent)
+    contract = [os.path.relpath(author.write())] if words[0] != "--help" else []
+    shown = on_terminal(cache, words[0], *contract, *words[1:])
+    assert max(map(len, shown)) > COLUMNS / 2
+    assert [line for line in shown if len(line) > COLUMNS and " " in line.strip()] == []
 
 
 def test_the_progress_of_a_study_fits_the_terminal_and_names_agents_as_its_plan_does(

@@ -17,13 +17,14 @@ from contextlib import suppress
 from typing import NoReturn
 
 from steelyard import __version__
-from steelyard.cli.console import RECEIVED, say
+from steelyard.cli.console import RECEIVED, say, terminal_width, wrap_message
 from steelyard.cli.console.closed_pipe import CLOSED, lost_output, open_standard_streams, outlive_reader
 from steelyard.cli.verbs import GROUPS, VERBS, verb_like
 from steelyard.deferred.modules import defer_modules, has_run
 
 OPERATOR = 2
 INFRASTRUCTURE = 3
+_DOES = "Evaluates coding agents on whole repositories, against executable contracts."
 _WORDS_FOR_OPTIONS = {"help": "--help", "version": "--version"}  # as other tools have them
 _MAKE_RUNS = ("run", "demo", "grade", "study", "serve")
 
@@ -156,7 +157,7 @@ def _without_verb(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="steelyard",
         usage="steelyard VERB [options]",
-        description="Evaluates coding agents on whole repositories, against executable contracts.",
+        description=wrap_message(_DOES, terminal_width()),
         epilog=f"{verbs}\n\n`steelyard VERB --help` shows the options.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

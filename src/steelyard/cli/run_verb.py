@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
-from steelyard.cli.console import harmless, say, stderr_width, wrap_message
+from steelyard.cli.console import harmless, say, width_of, wrap_message
 from steelyard.cli.verbs import module_of, similar
 from steelyard.deferred.modules import has_run
 from steelyard.errors import ContractFault, OperatorFault, SteelyardError
@@ -93,7 +93,7 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
             plain_words = _in_plain_words(harmless(message))
             end = "" if plain_words.endswith("?") else ";"
             line = f"{self.prog}: {plain_words}{end} `{self.prog} --help` shows the options"
-            self.exit(OperatorFault.exit_code, f"{wrap_message(line, stderr_width())}\n")
+            self.exit(OperatorFault.exit_code, f"{wrap_message(line, width_of(sys.stderr))}\n")
 
     module = importlib.import_module(module_of(verb))
     parser = OptionParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False  # `typing` costs as much as Python itself; type checkers know the name
+if TYPE_CHECKING:
+    from typing import TextIO
+
 _GLUE = "\N{WORD JOINER}"  # stands for a space that no line ends at
 RECEIVED: list[str] = []  # names of the signals that ask this command to end
 
@@ -18,13 +22,14 @@ def terminal_width() -> int:
 
 def say(line: str) -> None:
     """One message on stderr; on a terminal its words are whole."""
-    text = wrap_message(f"steelyard: {harmless(line)}", stderr_width())
+    text = wrap_message(f"steelyard: {harmless(line)}", width_of(sys.stderr))
     print(text, file=sys.stderr, flush=True)  # noqa: T201  # this is the command line
 
 
-def stderr_width() -> int:
+def width_of(stream: TextIO) -> int:
+    """The columns of the terminal that a stream is; 0 where it is none."""
     try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns
+        return os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError, AttributeError):  # redirected, closed, or replaced by a test
         return 0
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from steelyard.cli.console import width_of, wrap_message
 from steelyard.cli.console.output import print_json
 from steelyard.plan.phase import Phase
 from steelyard.plan.trial import Trial
@@ -188,7 +189,7 @@ class StudyDisplay(Observer):
     def _print(self, line: str) -> None:
         with self._lock:
             self._erase()
-            self._out.write(f"{one_line(line, 400)}\n")
+            self._out.write(f"{wrap_message(one_line(line, 400), width_of(self._out))}\n")
             self._out.flush()
 
     def _erase(self) -> None:

@@ -42,7 +42,7 @@ _steelyard() {{
             *[!A-Za-z0-9._-]*) ;;
             "$word"*) COMPREPLY+=("$line") ;;
         esac
-    done < <(ls .steelyard/runs 2>/dev/null)
+    done < <(command ls .steelyard/runs 2>/dev/null)
 }}
 complete -o default -F _steelyard steelyard
 """

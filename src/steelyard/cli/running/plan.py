@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import orjson
 from pydantic import ValidationError
 
+from steelyard.cli.console import terminal_width, wrap_message
 from steelyard.cli.console.output import check_out, print_json
 from steelyard.cli.options.agent_options import add_agent_options, agent_options, check_agents
 from steelyard.cli.options.plan_options import add_plan_options
@@ -111,27 +112,27 @@ def _refuse_projection(table: Path, order: Path, *, force: bool) -> None:
             raise OperatorFault(f"{path} exists; a file is replaced with --force, a folder is not")
 
 
-def _refuse_places(args: argparse.Namespace, order: Path) -> None:
-    """What is written here replaces nothing, and there is a folder for it."""
+def _refuse_options(args: argparse.Namespace, order: Path) -> None:
+    """Before anything is read: places where nothing can be written, and numbers that no plan has."""
     _refuse_out(args.out, order, force=args.force)
     if args.projection is not None:
         _refuse_projection(args.projection, order, force=args.force)
     if not args.out.absolute().parent.is_dir():
         raise OperatorFault(f"--out {args.out}: there is no folder {args.out.parent}")
     check_out(args.out.absolute().parent)
+    if args.review_budget is not None and args.budget is None:
+        raise OperatorFault("--review-budget keeps back a part of B_total: give --budget too")
+    for option, repeats, least in (("repeats", args.repeats, 1), ("noop-repeats", args.noop_repeats, 0)):
+        if repeats < least:
+            raise OperatorFault(f"--{option} is at least {least}")
 
 
 def run(args: argparse.Namespace) -> int:
     order = args.out.with_suffix(".csv")
-    _refuse_places(args, order)
-    if args.review_budget is not None and args.budget is None:
-        raise OperatorFault("--review-budget keeps back a part of B_total: give --budget too")
-    options = agent_options(args)
+    _refuse_options(args, order)
     # A baseline may be named as an agent too: it then has one place in the plan.
-    check_agents([*args.agent, *(one for one in args.baseline if one not in args.agent)], options)
-    for option, repeats, least in (("repeats", args.repeats, 1), ("noop-repeats", args.noop_repeats, 0)):
-        if repeats < least:
-            raise OperatorFault(f"--{option} is at least {least}")
+    agents = [*args.agent, *(one for one in args.baseline if one not in args.agent)]
+    check_agents(agents, agent_options(args))
     wish = _wish(args)
     uncertified = _uncertified(wish)
     if uncertified and args.certified:
@@ -148,12 +149,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(plan.model_dump(mode="json", by_alias=True))
         return 0
-    for line in (*plan_lines(plan), *forecast_lines(plan.forecast or {})):
-        sys.stdout.write(f"{line}\n")
+    lines = [*plan_lines(plan), *forecast_lines(plan.forecast or {})]
     if uncertified:
         count = f"{len(uncertified)} of {len(wish.contracts)} contracts"
-        sys.stdout.write(f"{count} not certified here; `steelyard certify {args.suites[0]}` costs no money\n")
-    sys.stdout.write(f"written to {args.out} and {order}; `steelyard study run {args.out}` runs it\n")
+        lines.append(f"{count} not certified here; `steelyard certify {args.suites[0]}` costs no money")
+    lines.append(f"written to {args.out} and {order}; `steelyard study run {args.out}` runs it")
+    sys.stdout.write(wrap_message("\n".join(lines), terminal_width()) + "\n")
     return 0
 
 
