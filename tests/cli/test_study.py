@@ -19,7 +19,7 @@ from authoring import FIX, Author, Steelyard
 from gateway_rig import AGENT, FIXING
 from steelyard.cli.run_verb import parser_of
 from steelyard.evidence.folder.folder import find_runs
-from steelyard.gateway.scripted import ScriptedModel, environment, serving
+from steelyard.gateway.scripted import PASS, ScriptedModel, environment, serving
 
 TRUE = "mine=command:true"
 
@@ -51,6 +51,76 @@ def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: 
     assert steelyard("study", "list", "--runs", runs, "--json").line["runs"] == 6
     found = steelyard("runs", "--study", "study", "--agent", "noop", "--runs", runs, "--json")
     assert len(found.lines) == 2
+    kept = steelyard("runs", "gc", "--older-than", 0, "--runs", runs).out
+    assert kept.splitlines()[1] == "6 old runs of studies are kept; `--study NAME` chooses those of one"
+    assert "cost" in steelyard("runs", "--sort", "cost", "--runs", runs).out.splitlines()[0].split()
+
+
+def test_a_study_keeps_the_judge_that_it_began_with(
+    steelyard: Steelyard, planned: Path, tmp_path: Path
+) -> None:
+    """Else agents whose trials come later are judged by another model."""
+    run = ("study", "run", planned, "--runs", tmp_path / "runs", "--json")
+    assert steelyard(*run, "--stage", "shakedown", "--no-judge").code == 3
+    with serving(ScriptedModel([PASS])) as url:
+        env = environment(url)
+        refused = steelyard(*run, env=env)
+        assert (refused.code, "the study began with no model" in refused.err) == (2, True), refused.err
+        assert steelyard(*run, "--no-judge", "--stage", "shakedown", env=env).code == 3
+        assert steelyard(*run, "--accept-changes", env=env).code == 0
+    deviations = steelyard("study", "status", planned, "--runs", tmp_path / "runs", "--json").line[
+        "deviations"
+    ]
+    assert ["judged by" in one["change"] for one in deviations] == [True]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--budget", -1), "--budget: Input should be greater than or equal to 0"),
+        (("--budget", "nan"), "--budget: Input should be a finite number"),
+        (("--minimum-power", 2), "--minimum-power: Input should be less than or equal to 1"),
+        (("--dominance", 0), "--dominance: Input should be greater than 0"),
+        (("--review-budget", 5), "give --budget too"),
+        (("--projection", "HERE/study.csv"), "the order of the trials goes there"),
+        (("--projection", "HERE/nowhere/cost.csv"), "there is no folder"),
+        (("--projection", "HERE/cost.csv"), "cost.svg exists"),
+    ],
+)
+def test_an_impossible_plan_is_refused_in_one_line(
+    steelyard: Steelyard, author: Author, tmp_path: Path, words: tuple[str, str], why: str
+) -> None:
+    (tmp_path / "cost.svg").write_text("drawn by somebody")
+    option, value = words[0], str(words[1]).replace("HERE", str(tmp_path))
+    result = steelyard(
+        "plan", author.write(), "--agent", TRUE, "--out", tmp_path / "study.yaml", option, value
+    )
+    assert (result.code, why in result.err, len(result.err.splitlines())) == (2, True, 1), result.err
+    assert not (tmp_path / "study.yaml").exists()
+
+
+def test_a_key_that_is_missing_is_named_before_anything_runs(
+    steelyard: Steelyard, author: Author, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, runs = tmp_path / "study.yaml", tmp_path / "runs"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-planned")
+    planned = steelyard(
+        "plan", author.write(), "--agent", TRUE, "--agent-provider", "anthropic", "--out", study
+    )
+    assert planned.code == 0, planned.err
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    result = steelyard("study", "run", study, "--runs", runs, "--no-judge")
+    assert (result.code, "no key for the models of anthropic" in result.err) == (2, True), result.err
+    assert find_runs(runs) == []
+
+
+def test_a_price_that_prices_nothing_is_named(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.csv"
+    prices.write_text("action_type,unit,unit_price\nexec,hour,0.6\n")
+    planned = steelyard(
+        "plan", author.write(), "--agent", TRUE, "--cost-model", prices, "--out", tmp_path / "study.yaml"
+    )
+    assert (planned.code, "nothing is metered by exec/hour" in planned.err) == (0, True), planned.err
 
 
 def test_a_plan_registers_its_rule_for_looks(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
@@ -261,8 +331,10 @@ def test_a_study_without_enough_power_is_held_and_says_what_to_type(
     steelyard("plan", *suite, *agents, "--repeats", 2, "--out", study, *where)
     held = steelyard("study", "run", study, "--json", *where)
     assert (held.code, len(held.lines)) == (1, 6)
-    for words in ("steelyard power", "--minimum-power 0", "study resume STUDY --force-stage main"):
+    typed = f"`steelyard study resume {study} --runs {tmp_path / 'runs'} --force-stage main`"
+    for words in ("steelyard power", "--minimum-power 0", typed):
         assert words in held.err.splitlines()[-1]
+    assert steelyard("study", "list", "--json", *where).line["state"] == "held"
     refused = steelyard("compare", "one", "two", "--study", study, *where)
     assert (refused.code, "6 of 12 planned trials are finished" in refused.err) == (2, True), refused
     assert "the study is held (main does not begin: power" in refused.err

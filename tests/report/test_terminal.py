@@ -143,7 +143,10 @@ def test_the_status_of_a_study_fits_a_narrow_terminal_and_has_every_number() -> 
         "spent": {"models": 1.5, "execution": 0.0, "judge": 0.0, "overhead": 0.0, "people": 0.0},
         "left_usd": None,
         "runs_over_budget": 0,
+        "runs_of_other_versions": 2,
+        "spent_on_other_versions_usd": 0.5,
         "budget": {"total_usd": None},
+        "faults": [],
         "deviations": [],
         "removed": {},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,7 @@ def test_the_log_is_sent_before_other_files(worker: Worker, place: Place) -> Non
     worker.folder.write_bytes("blobs/ab", b"b")
     worker.log(b"one")
     assert worker.stream.send()
-    part = live_part.read_part(place.read(part_name(KEY, 1)) or b"")
+    part = live_part.read_part(place.read(part_name(KEY, 1), 1 << 20) or b"")
     assert part is not None
     names = [piece.name for piece in part.pieces]
     assert names == ["manifest.json", "events.jsonl", "agent/stdout.txt", "blobs/ab"]
@@ -174,6 +175,73 @@ def test_a_part_with_a_name_that_no_running_run_has_is_refused(
     with pytest.raises(InfraFault):
         copy.advance()
     assert {path.name for path in here.path.rglob("*") if path.is_file()} == {"manifest.json"}
+
+
+@pytest.mark.parametrize("name", ["studies", "index.sqlite-wal", ".fetch-x", "..", "x/y", ""])
+def test_a_part_of_a_run_whose_name_no_run_has_is_refused(
+    place: Place, copy: LiveCopy, here: RunFolder, name: str
+) -> None:
+    place.write(part_name(KEY, 1), Part(name, (Piece("events.jsonl", 0, b"one\n"),)).to_bytes())
+    with pytest.raises(InfraFault):
+        copy.advance()
+    assert not here.path.parent.exists()
+
+
+def test_a_log_that_is_sent_anew_is_refused(place: Place, copy: LiveCopy, here: RunFolder) -> None:
+    """Else a worker could rewrite what happened, here and in what it seals."""
+    for number, line in enumerate((b"stopped\n", b"ended\n"), 1):
+        place.write(part_name(KEY, number), Part(RUN, (Piece("./events.jsonl", 0, line),)).to_bytes())
+    copy.read_all()
+    assert here.read_bytes("events.jsonl") == b"stopped\n"
+
+
+def test_a_worker_that_sends_files_without_end_is_not_followed(
+    place: Place, copy: LiveCopy, here: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("steelyard.store.live_copy.LIVE_FILES", 3)
+    pieces = tuple(Piece(f"blobs/{number}", 0, b"x") for number in range(9))
+    place.write(part_name(KEY, 1), Part(RUN, pieces).to_bytes())
+    with pytest.raises(InfraFault, match="more than 3 files"):
+        copy.advance()
+    assert len(list((here.path / "blobs").iterdir())) == 3
+
+
+def test_a_file_without_bytes_is_refused(place: Place, copy: LiveCopy) -> None:
+    place.write(part_name(KEY, 1), Part(RUN, (Piece("blobs/a", 0, b""),)).to_bytes())
+    with pytest.raises(InfraFault, match="0 bytes"):
+        copy.advance()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_empty_part_does_not_look_like_a_store_that_is_away(url: str, tmp_path: Path) -> None:
+    """S3 refuses a range of an empty file."""
+    place = open_place(url)
+    place.write(part_name(KEY, 1), b"")
+    assert not LiveCopy(place, KEY, tmp_path / "here").advance()
+
+
+@pytest.mark.parametrize("odd", ["link", "fifo", "folder"])
+def test_what_is_no_plain_file_is_no_part(tmp_path: Path, place: Place, copy: LiveCopy, odd: str) -> None:
+    """In a folder that all machines share; opening a FIFO would wait for ever."""
+    path = Path(place.root) / part_name(KEY, 1)
+    path.parent.mkdir(parents=True)
+    if odd == "link":
+        secret = tmp_path / "secret"
+        secret.write_bytes(Part(RUN, (Piece("events.jsonl", 0, b"one\n"),)).to_bytes())
+        path.symlink_to(secret)
+    elif odd == "fifo":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    assert not copy.advance()
+
+
+def test_one_run_does_not_keep_the_thread_from_the_others(place: Place, copy: LiveCopy) -> None:
+    for number in range(1, 100):
+        place.write(part_name(KEY, number), Part(RUN).to_bytes())
+    assert copy.read_some()
+    copy.read_all()
+    assert not copy.read_some()
 
 
 def test_a_worker_cannot_write_to_the_folder_of_another_run(
@@ -267,8 +335,8 @@ def test_a_sealed_run_is_copied_when_the_store_is_back(
     worker.seal()
     monkeypatch.setattr("steelyard.store.place.time.sleep", lambda _: failing.is_well.set())
     deliver(worker.stream, place.url, worker.folder.path, waits_s=(1.0,))
-    assert orjson.loads(place.read(f"{RUN}/steelyard-run.json") or b"")["files"]
-    assert live_part.read_part(place.read(part_name(KEY, 1)) or b"") == Part(RUN)
+    assert orjson.loads(place.read(f"{RUN}/steelyard-run.json", 1 << 20) or b"")["files"]
+    assert live_part.read_part(place.read(part_name(KEY, 1), 1 << 20) or b"") == Part(RUN)
 
 
 def test_the_runs_of_one_process_are_followed_by_one_thread(

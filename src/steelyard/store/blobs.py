@@ -1,28 +1,59 @@
 """Sealed run folders <-> any place that fsspec knows: s3://, gs://, file://.
 
     <url>/<run id>/events.jsonl ...          every file as it is; the seal is the last of them
-    <url>/<run id>/steelyard-run.json        then this: {"files": {"events.jsonl": "<sha256>", ...}}; without it a copy is not complete
+    <url>/<run id>/steelyard-run.json        then this; without it a copy is not complete
 
-A copy is verified by these hashes when it is fetched, and by the seal afterwards, like any run folder.
+    {"files": {"events.jsonl": "<sha256>", ...}, "sizes": {"events.jsonl": 4096, ...}}
+
+A copy is verified by these hashes when it is fetched, and by the seal afterwards, like any run folder. No more is read than the sizes
+say, a piece at a time: who writes a copy decides neither how much memory nor how much disk fetching takes.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+import time
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import orjson
 
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder.folder import EVENTS, SEAL, RunFolder
-from steelyard.store.place import Place, check_name, open_place
+from steelyard.evidence.in_use import InUse, is_in_use
+from steelyard.store.place import Place, Unreachable, check_name, check_run, open_place, shown_url
 
 COMPLETE = "steelyard-run.json"
+RUN_BYTES = 8 << 30  # of a copy that is fetched
+LIST_BYTES = 64 << 20  # of the list of its files
+_PIECE_BYTES = 32 << 20
+_FETCHING = ".fetch-"  # a folder beside the runs; what lists runs does not see it
+_ABANDONED_S = 3600.0
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
+# This machine could not store a copy: that says nothing of the copy.
+_OF_THIS_MACHINE = frozenset(
+    {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EIO,
+        errno.EROFS,
+        errno.EACCES,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+    }
+)
+
+
+class _Listed(NamedTuple):
+    name: str
+    size: int
+    sha256: str
 
 
 def put_run(url: str, folder: Path) -> None:
@@ -31,61 +62,93 @@ def put_run(url: str, folder: Path) -> None:
     try:
         if is_complete(place, folder.name):
             return
-        files = {}
+        files, sizes = {}, {}
         found = [one for one in folder.rglob("*") if one.is_file() and not one.is_symlink()]
         for path in sorted(found, key=lambda one: (one.name == SEAL, one)):
             name = path.relative_to(folder).as_posix()
             data = path.read_bytes()
-            files[name] = hashlib.sha256(data).hexdigest()
+            files[name], sizes[name] = hashlib.sha256(data).hexdigest(), len(data)
             place.write(f"{folder.name}/{name}", data)
-        place.write(f"{folder.name}/{COMPLETE}", orjson.dumps({"files": files}))
+        place.write(f"{folder.name}/{COMPLETE}", orjson.dumps({"files": files, "sizes": sizes}))
     except OSError as error:
-        raise InfraFault(f"{folder.name} could not be copied to {url}: {error}") from error
+        raise InfraFault(f"{folder.name} could not be copied to {shown_url(url)}: {error}") from error
 
 
 def is_complete(place: Place, run: str) -> bool:
-    check_name(run)
+    check_run(run)
     return place.exists(f"{run}/{COMPLETE}")
 
 
 def fetch_run(url: str, run: str, root: Path) -> Path:
     """Bring a run to `root/run`; a sealed run that is there is left alone, a live copy is completed.
 
-    Raises InfraFault for a damaged copy, and for one that contradicts the log that the run sent while it was under way.
+    Raises InfraFault for a damaged copy, and for one that contradicts the log that the run sent while it was under way; Unreachable
+    where the store fails, or this machine.
     """
-    check_name(run)
+    check_run(run)
     target = root / run
     if RunFolder(target).state == "sealed":
         return target
     root.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=".fetch-", dir=root))
+    partial = Path(tempfile.mkdtemp(prefix=_FETCHING, dir=root))
     try:
-        _fetch_files(open_place(url), run, partial)
+        with InUse(partial):
+            _fetch_files(open_place(url), run, partial)
         if target.exists():
             _complete(partial, target)
         else:
             partial.chmod(0o700)
             partial.rename(target)
     except _DAMAGED as error:
-        raise InfraFault(f"{run} could not be fetched from {url}: {error}") from error
+        is_of_machine = isinstance(error, OSError) and error.errno in _OF_THIS_MACHINE
+        kind = Unreachable if is_of_machine else InfraFault
+        raise kind(f"{run} could not be fetched from {shown_url(url)}: {error}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return target
 
 
+def sweep_fetches(root: Path) -> None:
+    """Remove what a process that was killed had fetched of a run."""
+    for path in root.glob(f"{_FETCHING}*"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _ABANDONED_S and not is_in_use(path):
+                shutil.rmtree(path)
+
+
 def _fetch_files(place: Place, run: str, into: Path) -> None:
-    complete = place.read(f"{run}/{COMPLETE}")
-    if complete is None:
-        raise InfraFault(f"the copy of {run} at {place.url} is not complete")
-    files: Mapping[str, str] = orjson.loads(complete)["files"]
-    for name, digest in files.items():
-        check_name(*PurePosixPath(name).parts)
-        data = place.read(f"{run}/{name}")
-        if data is None or hashlib.sha256(data).hexdigest() != digest:
-            raise InfraFault(f"the copy of {run} at {place.url} is damaged: {name}")
-        path = into / name
+    for one in _listed(place, run):
+        path = into / one.name
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.write_bytes(data)
+        if not _fetch_file(place, f"{run}/{one.name}", one, path):
+            raise InfraFault(f"the copy of {run} at {shown_url(place.url)} is damaged: {one.name}")
+
+
+def _listed(place: Place, run: str) -> list[_Listed]:
+    complete = place.read(f"{run}/{COMPLETE}", LIST_BYTES)
+    if complete is None:
+        raise InfraFault(f"the copy of {run} at {shown_url(place.url)} is not complete")
+    said = orjson.loads(complete)
+    found = [_Listed(name, int(said["sizes"][name]), str(digest)) for name, digest in said["files"].items()]
+    for one in found:
+        check_name(*PurePosixPath(one.name).parts)
+    if sum(max(0, one.size) for one in found) > RUN_BYTES:
+        raise InfraFault(f"the copy of {run} at {shown_url(place.url)} has more than {RUN_BYTES >> 30} GB")
+    return found
+
+
+def _fetch_file(place: Place, name: str, listed: _Listed, into: Path) -> bool:
+    """Whether the file is there with the bytes that its hash says."""
+    digest = hashlib.sha256()
+    with into.open("xb") as stream:
+        for start in range(0, listed.size, _PIECE_BYTES):
+            wanted = min(_PIECE_BYTES, listed.size - start)
+            data = place.read(name, wanted, start)
+            if data is None or len(data) != wanted:
+                return False
+            digest.update(data)
+            stream.write(data)
+    return digest.hexdigest() == listed.sha256
 
 
 def _complete(sealed: Path, target: Path) -> None:

@@ -15,13 +15,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from steelyard.errors import InfraFault
-from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.folder import EVENTS, RunFolder
 from steelyard.evidence.in_use import InUse
 from steelyard.filesystem.remove import remove_tree
 from steelyard.store.live_part import (
     HEADER_BYTES,
     LIVE,
     LIVE_BYTES,
+    LIVE_FILES,
     PART_BYTES,
     Part,
     Piece,
@@ -31,6 +32,7 @@ from steelyard.store.live_part import (
 from steelyard.store.place import Place, Unreachable
 
 LOOK_S = 3.0  # between two looks for new parts of all runs; a worker sends no more often
+_PARTS_A_LOOK = 20  # of one run, so that no worker keeps the thread from the others
 _MOST = PART_BYTES + HEADER_BYTES + 1
 
 
@@ -43,6 +45,7 @@ class LiveCopy:
         self._folder: RunFolder | None = None
         self._in_use: InUse | None = None
         self._next, self._bytes = 1, 0
+        self._names: set[str] = set()
         self._is_over = False
         self._lock = threading.Lock()
 
@@ -68,13 +71,17 @@ class LiveCopy:
 
     def read_all(self) -> None:
         """Add every part that is there. A worker that sends nonsense costs the view of its run and nothing else."""
+        while self.read_some():
+            pass
+
+    def read_some(self) -> bool:
+        """The same with a few parts; False where there are no more."""
         try:
-            while self.advance():
-                pass
+            return all(self.advance() for _ in range(_PARTS_A_LOOK))
         except Unreachable:
             raise
         except InfraFault:
-            return
+            return False
 
     def end(self) -> None:
         """Nothing is added any more: a sealed folder may take the place of the copy."""
@@ -108,7 +115,15 @@ class LiveCopy:
         if self._bytes > LIVE_BYTES:
             raise InfraFault(f"{self.run} sends more than {LIVE_BYTES >> 20} MB before its end")
         for piece in part.pieces:
+            self._check(piece)
             _write(self._folder.file(piece.name), piece)
+
+    def _check(self, piece: Piece) -> None:
+        if piece.name == EVENTS and piece.at == 0 and EVENTS in self._names:
+            raise InfraFault(f"{self.run} sends its log anew; a log only grows")
+        self._names.add(piece.name)
+        if len(self._names) > LIVE_FILES:
+            raise InfraFault(f"{self.run} sends more than {LIVE_FILES} files before its end")
 
 
 def _write(path: Path, piece: Piece) -> None:
@@ -160,7 +175,7 @@ class LiveCopies:
                 copies = list(self._copies.values())
             for copy in copies:
                 with suppress(Unreachable):  # the next look finds what this one missed
-                    copy.read_all()
+                    copy.read_some()
                 if self._ended.is_set():
                     return
 

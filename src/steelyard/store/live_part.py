@@ -2,8 +2,9 @@
 
     <url>/live/<key>/00000001      {"run": "<run id>", "files": [["events.jsonl", 0, 4096], ...]} and a newline, then the bytes
 
-Each entry is a name, where in that file its bytes begin (0: a new file), and how many there are. The parts of a run are
-removed when its sealed folder has arrived; those of a run that was lost stay.
+Each entry is a name, where in that file its bytes begin (0: a new file), and how many there are: at least one. The parts of a run are
+removed when its sealed folder has arrived; those of a run that was lost stay, with a file `lost` beside them: whatever its worker
+still sends, the run is no result.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import orjson
 
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder.seal import NOT_SEALED
-from steelyard.store.place import check_name
+from steelyard.store.place import check_name, check_run
 
 LIVE = "live"
 PART_BYTES = 1 << 20  # of files, in one part
 HEADER_BYTES = 256 << 10  # a part that names more files than fit here leaves the rest to the next
 LIVE_BYTES = 64 << 20  # of one run; what comes later arrives with its sealed folder
+LIVE_FILES = 10_000  # of one run, as above
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError)
 
 
@@ -40,6 +42,10 @@ class Part(NamedTuple):
         return b"".join([header, b"\n", *(one.data for one in self.pieces)])
 
 
+def lost_name(key: str) -> str:
+    return f"{LIVE}/{key}/lost"
+
+
 def part_name(key: str, number: int) -> str:
     return f"{LIVE}/{key}/{number:08d}"
 
@@ -54,13 +60,13 @@ def read_part(data: bytes) -> Part | None:
         run, files = str(head["run"]), [(str(name), int(at), int(size)) for name, at, size in head["files"]]
     except _DAMAGED as error:
         raise InfraFault(f"not a part of a run: {error}") from error
-    check_name(run)
+    check_run(run)
     pieces = []
     for name, at, size in files:
         check_live_name(name)
-        if at < 0 or size < 0:
+        if at < 0 or size < 1:
             raise InfraFault(f"not a part of a run: {name} has {size} bytes at {at}")
-        pieces.append(Piece(name, at, rest[:size]))
+        pieces.append(Piece(str(PurePosixPath(name)), at, rest[:size]))
         rest = rest[size:]
         if len(pieces[-1].data) < size:
             return None

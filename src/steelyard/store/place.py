@@ -5,16 +5,23 @@ File systems raise exceptions of many libraries; here each is an `Unreachable`.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault, OperatorFault
+from steelyard.evidence.folder.folder import is_run_id
+from steelyard.filesystem.plain_file import open_plain
 
+T = TypeVar("T")
+_USER = deferred_pattern(r"//[^/@]*@")
+_NO_PLAIN_FILE = frozenset({errno.ELOOP, errno.EINVAL, errno.EISDIR, errno.ENXIO})
 ATTEMPT_WAITS_S = (1.0, 5.0, 15.0, 60.0)  # before each further attempt
 
 
@@ -32,15 +39,20 @@ class Place:
         with self._faults(name):
             return bool(self.system.exists(f"{self.root}/{name}"))
 
-    def read(self, name: str, most: int | None = None) -> bytes | None:
-        """At most `most` bytes from the beginning; None where there is no such file."""
+    def read(self, name: str, most: int, start: int = 0) -> bytes | None:
+        """At most `most` bytes; None where there is no such file."""
+        path = f"{self.root}/{name}"
         with self._faults(name):
-            # S3 has no range in an empty file.
-            limits = {} if most is None else {"start": 0, "end": most}
             try:
-                return bytes(self.system.cat_file(f"{self.root}/{name}", **limits))
+                if _is_local(self.system):
+                    return _read_local(path, start, most)
+                return bytes(self.system.cat_file(path, start=start, end=start + most))
             except FileNotFoundError:
                 return None
+            except OSError as error:
+                if error.errno == errno.EINVAL:  # S3 has no range in an empty file, nor behind the end of one
+                    return b""
+                raise
 
     def write(self, name: str, data: bytes) -> None:
         """The file appears whole, or not at all, where the file system has that property: object stores do."""
@@ -75,7 +87,12 @@ class Place:
         try:
             yield
         except Exception as error:
-            raise Unreachable(f"{self.url}: {name}: {error!r}") from error
+            raise Unreachable(f"{shown_url(self.url)}: {name}: {error!r}") from error
+
+
+def shown_url(url: str) -> str:
+    """Without the name and the password that it may have."""
+    return _USER.sub("//", url, count=1)
 
 
 def open_place(url: str) -> Place:
@@ -88,8 +105,31 @@ def open_place(url: str) -> Place:
     try:
         system, root = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
     except (ImportError, ValueError) as error:
-        raise OperatorFault(f"--blobs {url}: {error}") from error
+        raise OperatorFault(f"--blobs {shown_url(url)}: {error}") from error
     return Place(url, system, str(root).rstrip("/"))
+
+
+def _is_local(system: Any) -> bool:
+    names = system.protocol
+    return "file" in ((names,) if isinstance(names, str) else names)
+
+
+def _read_local(path: str, start: int, most: int) -> bytes | None:
+    """A worker may have put a link or a FIFO there: that is no file of a run."""
+    try:
+        with open_plain(path) as stream:
+            stream.seek(start)
+            return stream.read(most)
+    except OSError as error:
+        if error.errno in _NO_PLAIN_FILE:
+            return None
+        raise
+
+
+def check_run(name: str) -> None:
+    """No worker names a folder that is no run."""
+    if not is_run_id(name):
+        raise InfraFault(f"not the name of a run: {name!r}")
 
 
 def check_name(*parts: str) -> None:
@@ -98,13 +138,11 @@ def check_name(*parts: str) -> None:
         raise InfraFault(f"not a name for a file of a run: {'/'.join(parts)!r}")
 
 
-def try_patiently(action: Callable[[], object], waits_s: Sequence[float] = ATTEMPT_WAITS_S) -> None:
+def try_patiently(action: Callable[[], T], waits_s: Sequence[float] = ATTEMPT_WAITS_S) -> T:
     """Again while the store is unreachable; the last attempt raises what it meets."""
     for wait_s in waits_s:
         try:
-            action()
+            return action()
         except Unreachable:
             time.sleep(wait_s)
-        else:
-            return
-    action()
+    return action()

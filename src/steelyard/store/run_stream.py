@@ -18,6 +18,7 @@ from steelyard.filesystem.plain_file import open_plain
 from steelyard.store.live_part import (
     HEADER_BYTES,
     LIVE_BYTES,
+    LIVE_FILES,
     PART_BYTES,
     Part,
     Piece,
@@ -111,6 +112,8 @@ class RunStream:
 
     def _piece(self, file: _File, room: int) -> Piece | None:
         sent = self._sent.get(file.name)
+        if sent is None and len(self._sent) >= LIVE_FILES:
+            return None
         at = sent.size if sent is not None and sent.inode == file.inode and sent.size <= file.size else 0
         if at == file.size:
             return None

@@ -74,6 +74,11 @@ class Judging:
             judge_panel.Panel.from_environment((), self.env), judge_panel.Panel
         )
 
+    def default_models(self) -> tuple[str, ...]:
+        """Which models judge runs of contracts that name none; empty where no key is set."""
+        panel = judge_panel.Panel.from_environment((), self.env)
+        return panel.models if isinstance(panel, judge_panel.Panel) else ()
+
     def announce_request(self, panel: judge_panel.Panel) -> None:
         """Announce what is about to leave this machine, to which host, for which model."""
         jurors = [f"{one.model} at {urlsplit(one.url).netloc}" for one in panel.jurors if not one.missing]

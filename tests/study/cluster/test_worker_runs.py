@@ -12,11 +12,14 @@ from steelyard.contract.contract import Contract
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.unfinished import unfinished_state
+from steelyard.filesystem.remove import remove_tree
 from steelyard.plan.trial import StudyPlace, Trial
-from steelyard.store.place import Place, open_place
+from steelyard.store.blobs import put_run
+from steelyard.store.place import Place, Unreachable, open_place
 from steelyard.store.run_stream import RunStream
+from steelyard.study.cluster.ray_engine import received
 from steelyard.study.cluster.worker import Answer, CopyTo, deliver
-from steelyard.study.cluster.worker_runs import CopiedRuns, recover_runs, sealed_run
+from steelyard.study.cluster.worker_runs import CopiedRuns, recorded_use, recover_runs, sealed_run
 
 STUDY = "9f3c" * 16
 
@@ -117,6 +120,54 @@ def test_a_run_that_the_store_does_not_have_whole_is_no_result(cluster: Cluster)
     with pytest.raises(InfraFault, match="damaged"):
         cluster.runs.receive(to, Answer((run,)))
     assert not (cluster.here / run).exists()
+
+
+def test_a_run_that_arrives_after_it_was_given_up_is_no_second_result(cluster: Cluster) -> None:
+    """Its worker was cut off and not dead; by then the trial has another run."""
+    to = cluster.runs.expect(cluster.trial, 1)
+    run = cluster.make_run(to, is_sealed=False)
+    assert cluster.runs.find_sealed(to, cluster.trial, 1) is None
+    put_run(cluster.place.url, cluster.worker / run)
+    recover_runs(cluster.place.url, cluster.here, STUDY)
+    assert unfinished_state(RunFolder(cluster.here / run)) == "interrupted"
+
+
+def test_a_lost_run_that_was_removed_here_does_not_come_back(cluster: Cluster) -> None:
+    to = cluster.runs.expect(cluster.trial, 1)
+    run = cluster.make_run(to, is_sealed=False)
+    cluster.runs.find_sealed(to, cluster.trial, 1)
+    remove_tree(cluster.here / run)
+    recover_runs(cluster.place.url, cluster.here, STUDY)
+    assert list(cluster.here.iterdir()) == []
+
+
+def test_a_damaged_copy_is_another_attempt_and_a_store_that_is_away_is_not(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("steelyard.store.place.time.sleep", lambda _: None)
+    to = cluster.runs.expect(cluster.trial, 1)
+    run = cluster.make_run(to, is_sealed=True)
+    seal = cluster.place.read(f"{run}/seal.json", 1 << 20) or b""
+    cluster.place.write(f"{run}/seal.json", b"{}")
+    answer = received(cluster.runs, to, Answer((run,)))
+    assert (answer.runs, answer.fault and answer.fault[0]) == ((), "infrastructure")
+    cluster.place.write(f"{run}/seal.json", seal)
+    again = cluster.runs.expect(cluster.trial, 2)
+    store = Path(cluster.place.root)
+    store.rename(store.with_name("away"))
+    store.write_bytes(b"in the way")
+    with pytest.raises(Unreachable):
+        received(cluster.runs, again, Answer((run,)))
+
+
+def test_a_run_that_is_found_after_its_worker_was_lost_costs_what_its_record_says(cluster: Cluster) -> None:
+    to = cluster.runs.expect(cluster.trial, 1)
+    run = cluster.make_run(to, is_sealed=True)
+    assert cluster.runs.find_sealed(to, cluster.trial, 1) == run
+    use = recorded_use(RunFolder(cluster.here / run))
+    assert use is not None
+    assert use.judge == 0.0
+    assert recorded_use(RunFolder(cluster.here / "other")) is None
 
 
 def test_a_resumed_study_has_the_runs_that_a_killed_controller_did_not_receive(cluster: Cluster) -> None:

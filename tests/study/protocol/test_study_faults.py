@@ -18,8 +18,13 @@ from small_study import MakeContract, SmallStudy, folders
 from authoring import Author, Steelyard
 from postgres_server import PostgresServer, postgres_server
 from steelyard.contract.contract import Contract
-from steelyard.report.stored.open_store import open_store
+from steelyard.errors import OperatorFault
+from steelyard.report.stored.open_store import entries_of, open_store
+from steelyard.store.database import open_database
+from steelyard.store.entry import Entry
 from steelyard.store.query import Query
+from steelyard.store.study_lock import StudyLock
+from steelyard.study.observer import TrialResult
 
 EACH = 3  # one agent, noop and reference
 
@@ -33,7 +38,14 @@ def postgres() -> Iterator[PostgresServer]:
 def test_postgresql_restarted_in_the_middle_of_a_study_loses_nothing(
     fake_study: FakeStudy, contract: MakeContract, postgres: PostgresServer
 ) -> None:
+    """The lock that keeps other machines from the study is lost with the server, and taken again."""
     restarted = threading.Event()
+    is_free: list[bool] = []  # for another machine, at each result after the restart
+
+    def watch(result: TrialResult) -> tuple[Entry, ...]:
+        if restarted.is_set():
+            is_free.append(bool(is_free) and can_lock(postgres.url, small.plan.identity))
+        return entries_of(result)
 
     def restart(_: Contract) -> None:
         if not restarted.is_set() and len(folders(fake_study.out)) >= EACH:
@@ -43,11 +55,28 @@ def test_postgresql_restarted_in_the_middle_of_a_study_loses_nothing(
 
     fake_study.on_prepare = restart
     small = SmallStudy.of(fake_study, [contract("one"), contract("two"), contract("three")])
+    small.read = watch
     fake_study.out.mkdir()
     with open_store(fake_study.out, postgres.url) as store:
         assert small.study(store).run().how == "complete"
         assert (restarted.is_set(), store.count(Query(study=small.plan.identity))) == (True, 3 * EACH)
     assert len(folders(fake_study.out)) == 3 * EACH
+    assert (len(is_free) > 1, any(is_free)) == (True, False)
+
+
+def can_lock(url: str, study: str) -> bool:
+    """Whether no controller holds the study at this moment."""
+    engine = open_database(Path(), url)
+    lock = StudyLock(engine, study)
+    try:
+        lock.take()
+    except OperatorFault:
+        return False
+    else:
+        return True
+    finally:
+        lock.release()
+        engine.dispose()
 
 
 def test_a_second_machine_with_the_same_store_is_refused(
@@ -129,29 +158,43 @@ def test_a_corrupt_run_folder_costs_its_own_run_and_stops_nothing(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
-def test_a_full_disk_stops_the_study_and_the_rest_is_run_when_there_is_room(
+def test_a_disk_that_fills_up_stops_the_study_and_the_rest_is_run_when_there_is_room(
     steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
 ) -> None:
+    """The runs themselves fill it: room for grading takes 1 MB, and twelve runs take another."""
     study, disk = tmp_path / "study.yaml", tmp_path / "disk"
     disk.mkdir()
     steelyard("plan", author.write(), "--agent", "mine=command:true", "--repeats", 4, "--out", study)
     script = f"""
-mount -t tmpfs -o size=24m none {disk} || exit 77
+mount -t tmpfs -o size=1500k none {disk} || exit 77
 export STEELYARD_CACHE={cache}
+study() {{ verb=$1; shift; $python -m steelyard study $verb {study} --runs {disk}/runs "$@"; }}
 python=$1
-head -c 23m /dev/zero > {disk}/filler
-$python -m steelyard study run {study} --runs {disk}/runs > {tmp_path}/first 2>&1; echo $? > {tmp_path}/code
-rm {disk}/filler
-$python -m steelyard study resume {study} --runs {disk}/runs > {tmp_path}/second 2>&1 || true
-$python -m steelyard study status {study} --runs {disk}/runs --json > {tmp_path}/status
+study run > {tmp_path}/first 2>&1; echo $? > {tmp_path}/code
+mount -o remount,size=64m {disk}
+study status --json > {tmp_path}/full
+(cd {disk}/runs && ls -d */gradings/0001.json) > {tmp_path}/graded
+study resume > {tmp_path}/second 2>&1
+study status --json > {tmp_path}/status
+$python -m steelyard runs --runs {disk}/runs --json > {tmp_path}/runs
+cd {disk}/runs && $python -m steelyard verify $(dirname $(dirname $(cat {tmp_path}/graded))) > {tmp_path}/verified && echo all >> {tmp_path}/verified
 """
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", script, "sh", sys.executable], check=False, capture_output=True
     )
     if done.returncode == 77:
         pytest.skip("nothing can be mounted here")
-    assert (tmp_path / "code").read_text().strip() != "0", (tmp_path / "first").read_text()
-    assert '"state":"complete"' in (tmp_path / "status").read_text(), (tmp_path / "second").read_text()
+    full, whole = (json.loads((tmp_path / name).read_text()) for name in ("full", "status"))
+    assert (tmp_path / "code").read_text().strip() == "1", (tmp_path / "first").read_text()
+    assert 0 < full["trials"]["finished"] < 12, (tmp_path / "first").read_text()
+    assert (whole["state"], whole["trials"]["finished"]) == ("complete", 12), (
+        tmp_path / "second"
+    ).read_text()
+    results = [json.loads(line) for line in (tmp_path / "runs").read_text().splitlines()]
+    ended = [one["trial"] for one in results if one["state"] in {"pass", "fail"}]
+    assert (len(ended), len(set(ended))) == (12, 12)
+    assert len((tmp_path / "graded").read_text().split()) == full["trials"]["finished"]
+    assert (tmp_path / "verified").read_text().splitlines()[-1] == "all"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a read-only disk")

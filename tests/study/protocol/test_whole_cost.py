@@ -137,6 +137,26 @@ def test_reviews_that_are_recorded_later_are_charged_when_the_study_resumes(
     assert state_of(small)["spent"]["people"] == 5.0
 
 
+def test_minutes_of_people_on_a_removed_contract_stay_charged(
+    fake_study: FakeStudy, contract: MakeContract, options: Any
+) -> None:
+    small = small_study(
+        fake_study,
+        [contract("one", budget=BUDGET, oracle=CHECKS), contract("two", budget=BUDGET, oracle=CHECKS)],
+        options=options("overhead,run,1", "human,minute,1"),
+        budget=Envelopes(total_usd=50.0, run_usd=3.0),
+    )
+    small.run()
+    before = small.spent
+    (run, *_) = [path for path in folders(fake_study.out) if "-one-" in path.name]
+    append_annotation(RunFolder(run), {"kind": "annotation", "annotation": {}, "minutes": 5.0})
+    small.folder.add("removal", contract="one", by="ada", reason="its check reads the clock")
+    small.run()
+    state = state_of(small)
+    assert (state["spent_usd"], state["spent"]["people"]) == (before + 5.0, 5.0)
+    assert small.logged("end")[-1]["spent_usd"] == before + 5.0
+
+
 def test_a_killed_run_is_charged_its_whole_bound(
     fake_study: FakeStudy, contract: MakeContract, options: Any
 ) -> None:

@@ -49,6 +49,7 @@ HOME_FOLDER = ".steelyard"  # of the default folder of runs
 _SYNCERS = 6  # threads beside the one that waits
 LAST = "last"  # names the newest run of a folder of runs
 
+_RUN_ID = deferred_pattern(r"[0-9]{8}T[0-9]{9}Z(?:-[A-Za-z0-9._]{1,40}){2}-[0-9a-f]{6}")
 _ODD = deferred_pattern(r"[^A-Za-z0-9._]+")
 # No `..`, nothing hidden, nothing absolute
 _NAME = deferred_pattern(r"[^./\x00][^/\x00]*(?:/[^./\x00][^/\x00]*)*")
@@ -217,6 +218,11 @@ def new_run_id(contract_id: str, agent: str, *, now: datetime | None = None) -> 
     return "-".join((stamp, _plain(contract_id), _plain(agent), os.urandom(3).hex()))
 
 
+def is_run_id(name: str) -> bool:
+    """Whether `new_run_id` may have made this name."""
+    return _RUN_ID.fullmatch(name) is not None
+
+
 def names_contract(run_id: str, contract_id: str) -> bool:
     """Whether a run of this contract may have this id."""
     return f"-{_plain(contract_id)}-" in run_id
@@ -226,8 +232,13 @@ def find_runs(root: Path) -> list[RunFolder]:
     """Every run under `root`, oldest first; sealed or not."""
     if not root.is_dir():
         return []
-    folders = (path for path in root.iterdir() if path.is_dir() and not path.is_symlink())
+    folders = (path for path in root.iterdir() if _may_be_run(path))
     return [RunFolder(path) for path in sorted(folders) if _is_run(path)]
+
+
+def _may_be_run(path: Path) -> bool:
+    """A hidden folder is a run that is being fetched from elsewhere."""
+    return not path.name.startswith(".") and path.is_dir() and not path.is_symlink()
 
 
 def _is_run(path: Path) -> bool:

@@ -28,9 +28,11 @@ from typing import Any
 from steelyard.contract.contract import Contract
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault, MissingCapability, OperatorFault, SteelyardError
+from steelyard.evidence.folder.folder import RunFolder
 from steelyard.plan.trial import Retry, Trial
+from steelyard.store.place import Unreachable
 from steelyard.study.cluster.worker import FAULTS, Answer, CopyTo, Grading, Task, work
-from steelyard.study.cluster.worker_runs import worker_runs
+from steelyard.study.cluster.worker_runs import WorkerRuns, recorded_use, worker_runs
 from steelyard.study.gate import Gate, Withheld
 from steelyard.study.observer import Observer, SerialObserver, TrialResult
 from steelyard.study.retry_policy import RetryPolicy
@@ -144,16 +146,18 @@ class _Cluster:
             answer = self._ask(trial, retries)
             return answer
         finally:
-            gate.leave(trial, answer.use)
+            if _is_untried(answer):
+                gate.cancel(trial)
+            else:
+                gate.leave(trial, answer.use)
 
     def _ask(self, trial: Trial, retries: tuple[Retry, ...]) -> Answer:
         spec = trial.contract.spec.environment
         needs = {"num_cpus": spec.cpu, "memory": spec.memory_mb.guaranteed << 20}
         self._refuse_infeasible(needs)
-        attempt = len(retries) + 1
+        attempt, bundle = len(retries) + 1, self._bundle(trial.contract)
         to = self.runs.expect(trial, attempt)
-        task = self._task(trial, retries, to)
-        ref = self._work.options(**needs).remote(task, self._bundle(trial.contract))
+        ref = self._work.options(**needs).remote(self._task(trial, retries, to), bundle)
         with self._lock:
             self._refs[trial.id] = ref
         try:
@@ -163,8 +167,7 @@ class _Cluster:
         finally:
             with self._lock:
                 self._refs.pop(trial.id, None)
-        self.runs.receive(to, answer)
-        return answer
+        return received(self.runs, to, answer)
 
     def _refuse_infeasible(self, needs: Mapping[str, float]) -> None:
         """Ray would wait for ever for a node that is large enough."""
@@ -179,7 +182,7 @@ class _Cluster:
     def _after_loss(self, trial: Trial, attempt: int, to: CopyTo | None, error: Exception) -> Answer:
         """The run that the lost worker sealed, if it got that far."""
         if run := self.runs.find_sealed(to, trial, attempt):
-            return Answer((run,))
+            return Answer((run,), recorded_use(RunFolder(self._engine.out / run)))
         text = str(error).strip().splitlines()
         return Answer(
             fault=("infrastructure", f"a worker of the cluster was lost: {text[0] if text else error!r}")
@@ -205,6 +208,22 @@ class _Cluster:
             if contract.digest not in self._bundles:
                 self._bundles[contract.digest] = self._ray.put(pack(contract.folder))
             return self._bundles[contract.digest]
+
+
+def received(runs: WorkerRuns, to: CopyTo | None, answer: Answer) -> Answer:
+    """The answer, with its runs here. A copy that is damaged is a run that the machine lost; a store that is away decides nothing."""
+    try:
+        runs.receive(to, answer)
+    except Unreachable:
+        raise
+    except InfraFault as damaged:
+        return Answer(fault=("infrastructure", str(damaged)))
+    return answer
+
+
+def _is_untried(answer: Answer) -> bool:
+    """Whether a fault of the contract or the operator kept a worker from making a run."""
+    return answer.fault is not None and answer.fault[0] in {"contract", "operator"} and not answer.runs
 
 
 def _fault(named: tuple[str, str] | None) -> SteelyardError | None:

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Protocol
 
 from steelyard.errors import InfraFault
-from steelyard.evidence.folder.folder import MANIFEST, RunFolder, names_contract
+from steelyard.evidence.folder.folder import MANIFEST, REPORT, RunFolder, names_contract
 from steelyard.evidence.folder.gradings import grading_files
+from steelyard.evidence.run_use import RunUse, use_of_cost
 from steelyard.plan.trial import Trial
-from steelyard.store.blobs import fetch_run, is_complete
+from steelyard.store.blobs import fetch_run, is_complete, sweep_fetches
 from steelyard.store.live_copy import LiveCopies, LiveCopy, forget_parts
-from steelyard.store.live_part import LIVE
+from steelyard.store.live_part import LIVE, lost_name
 from steelyard.store.place import Place, Unreachable, open_place, try_patiently
 from steelyard.study.cluster.worker import Answer, CopyTo
 
@@ -38,7 +39,7 @@ class WorkerRuns(Protocol):
         """Before a task starts: where its worker copies the run."""
 
     def receive(self, to: CopyTo | None, answer: Answer) -> None:
-        """The worker has answered. Raises InfraFault if a run that it names cannot be had."""
+        """The worker has answered. Raises InfraFault if the copy of a run that it names is damaged, Unreachable if the store is away."""
 
     def find_sealed(self, to: CopyTo | None, trial: Trial, attempt: int) -> str | None:
         """The worker was lost: its run, if that was sealed and graded before."""
@@ -114,31 +115,37 @@ def worker_runs(blobs: str | None, out: Path) -> WorkerRuns:
 def recover_runs(blobs: str, out: Path, study: str) -> None:
     """Runs that a controller which was killed has not received: sealed ones whole, of the others what they sent."""
     place, folder = open_place(blobs), _study_folder(study)
-    for name in place.list(f"{LIVE}/{folder}"):
-        copy = LiveCopy(place, f"{folder}/{name}", out)
-        try:
-            _read_whole(place, copy, f"{folder}/{name}", out)
-        finally:
-            copy.release()
+    sweep_fetches(out)
+    for name in try_patiently(lambda: place.list(f"{LIVE}/{folder}")):
+        key = f"{folder}/{name}"
+        if not try_patiently(partial(place.exists, lost_name(key))):
+            copy = LiveCopy(place, key, out)
+            try:
+                _read_whole(place, copy, key, out)
+            finally:
+                copy.release()
 
 
 def _read_whole(place: Place, copy: LiveCopy, key: str, out: Path) -> str | None:
     """All parts of a run that has ended, and the sealed run if its worker got that far. Raises InfraFault if the store stays unreachable.
 
-    Not knowing is no loss: another attempt might be the second result of its trial.
+    Not knowing is no loss: another attempt might be the second result of its trial. A loss is written down for the same reason: a
+    worker that was cut off, and not dead, may deliver its run later.
     """
     try_patiently(copy.read_all)
     copy.end()
+    run = copy.run
     try:
-        if copy.run is None or not is_complete(place, copy.run):
-            return None
-        try_patiently(partial(fetch_run, place.url, copy.run, out))
+        if run is not None and try_patiently(partial(is_complete, place, run)):
+            try_patiently(partial(fetch_run, place.url, run, out))
+            forget_parts(place, key)
+            return run
     except Unreachable:
         raise
     except InfraFault:  # a copy that is damaged, or contradicts what was sent, is no result
-        return None
-    forget_parts(place, key)
-    return copy.run
+        pass
+    try_patiently(partial(place.write, lost_name(key), b""))
+    return None
 
 
 def _study_folder(digest: str) -> str:
@@ -156,6 +163,14 @@ def sealed_run(out: Path, trial: Trial, attempt: int, before: Container[str]) ->
             if _is_of(folder, trial, attempt) and folder.state == "sealed" and grading_files(folder):
                 return name
     return None
+
+
+def recorded_use(folder: RunFolder) -> RunUse | None:
+    """What the report of a run says that it cost."""
+    try:
+        return use_of_cost(folder.read_json(REPORT)["cost"])
+    except _DAMAGED:
+        return None
 
 
 def _names(out: Path) -> list[str]:

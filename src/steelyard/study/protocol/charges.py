@@ -68,6 +68,14 @@ def micro(usd: float) -> int:
     return math.ceil(round(usd * MICRO, 6))
 
 
+def recorded(use: RunUse | None) -> Split:
+    """What the record of a run says, without a bound for what it does not say."""
+    if use is None:
+        return NOTHING
+    amounts = (use.models or 0.0, use.execution, use.judge or 0.0, use.overhead, use.people)
+    return Split(*map(micro, amounts))
+
+
 def may_spend(agent: Agent, contract: Contract) -> bool:
     """Whether a run can cost money: the agent is a process that can reach a host or a model."""
     own = agent.resources

@@ -7,6 +7,7 @@ counts for nothing, but what it may have cost is charged.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import sys
@@ -20,7 +21,7 @@ from typing import Literal, NamedTuple
 from steelyard.plan.study_plan import StudyPlan
 from steelyard.plan.trial import Trial
 from steelyard.store.entry import ACTIVE, ALTERED, UNFINISHED, Entry
-from steelyard.study.protocol.charges import MICRO, NOTHING, Charges, Split, micro
+from steelyard.study.protocol.charges import MICRO, NOTHING, Charges, Split, micro, recorded
 
 _NOT_FINAL = frozenset({"operator", "infrastructure"})
 _DAY, _TIME = 8, 19  # characters at the start of a run's name: 20260307T120000123Z
@@ -167,6 +168,13 @@ def sum_of(trials: Iterable[TrialRuns], *, is_active: bool | None = None) -> Spl
     return Split(models, execution, judge, overhead, people)
 
 
+class Other(NamedTuple):
+    """A run of the study whose trial the plan does not have any more."""
+
+    contract: str  # its digest
+    charge: Split
+
+
 class Progress:
     """`charges` has what a run may cost; that is charged where a record does not say the cost."""
 
@@ -178,25 +186,40 @@ class Progress:
         self.trials: dict[str, TrialRuns] = {
             one.id: TrialRuns(one, numbers, at) for at, one in enumerate(planned)
         }
-        self.strangers = 0  # runs of the study that the plan does not have, of contracts that changed
-        self.unsafe: set[int] = set()  # keys of runs: agents under test that failed the safety gate
+        self.others: dict[
+            int, Other
+        ] = {}  # runs of contracts that were removed or changed: paid for, and no results
+        # Key of a run -> agent: those under test that failed the safety gate.
+        self.unsafe: dict[int, str] = {}
         self._alike: dict[KeptRun, KeptRun] = {}
-        self._under_test = {one.agent for one in plan.agents if one.role == "agent"}
+        self._dearest_of: dict[str, Trial | None] = {}
+        self._under_test = {one.agent: one.name for one in plan.agents if one.role == "agent"}
 
     def add(self, entry: Entry) -> None:
         """A run that is known by name already is replaced."""
-        runs = self.trials.get(entry.trial or "")
+        runs, key = self.trials.get(entry.trial or ""), run_key(entry.run)
         if runs is None:
-            self.strangers += 1
+            self.others[key] = Other(entry.digest or "", self.charge_of(entry))
             return
-        key, kept = run_key(entry.run), KeptRun.of(entry, self._charge(runs.trial, entry))
+        kept = KeptRun.of(entry, self._charge(runs.trial, entry))
         if kept.is_unsafe and runs.trial.agent in self._under_test:
-            self.unsafe.add(key)
+            self.unsafe[key] = self._under_test[runs.trial.agent]
         runs.add(key, kept, self._share)
 
-    def charge_people(self, trial: str, run: str, usd: float) -> None:
-        """What the minutes that people recorded for a run cost: it replaces what was known."""
-        self.trials[trial].charge_people(run_key(run), micro(usd), self._share)
+    def charge_people(self, trial: str, run: str, usd: float) -> str | None:
+        """What the minutes that people recorded for a run cost: it replaces what was known.
+
+        Returns the digest of the run's contract; None where the run is not of this study.
+        """
+        key, people = run_key(run), micro(usd)
+        if trial in self.trials:
+            runs = self.trials[trial]
+            runs.charge_people(key, people, self._share)
+            return runs.trial.contract.digest
+        if other := self.others.get(key):
+            self.others[key] = other._replace(charge=other.charge._replace(people=people))
+            return other.contract
+        return None
 
     def _share(self, run: KeptRun) -> KeptRun:
         """The same run, in one copy for all trials that ended alike."""
@@ -205,9 +228,19 @@ class Progress:
         return self._alike.get(run, run)
 
     def charge_of(self, entry: Entry) -> Split:
-        """Of a run of any trial; nothing where the plan does not have the trial."""
+        """Of a run of the study; what a record does not say is charged as the dearest trial of its agent has it as bound."""
         runs = self.trials.get(entry.trial or "")
-        return NOTHING if runs is None else self._charge(runs.trial, entry)
+        trial = self._dearest(entry.agent) if runs is None else runs.trial
+        if trial is None:  # of the reference, or of a study of which nothing is left to run
+            return recorded(entry.use)
+        return self._charge(trial, entry)
+
+    def _dearest(self, name: str) -> Trial | None:
+        typed = {one.agent for one in self.plan.agents if one.name == name}
+        if name not in self._dearest_of:
+            planned = (one.trial for one in self.trials.values() if one.trial.agent in typed)
+            self._dearest_of[name] = max(planned, key=lambda one: self.charges.most(one).total, default=None)
+        return self._dearest_of[name]
 
     def _charge(self, trial: Trial, entry: Entry) -> Split:
         return self.charges.of(trial, None if entry.state in UNFINISHED else entry.use)
@@ -237,9 +270,21 @@ class Progress:
             counts["error" if fate == "waiting" and one.fault else fate] += 1
         return counts
 
+    def unsafe_words(self) -> str:
+        """How many runs of which agents failed the safety gate."""
+        each = Counter(self.unsafe.values())
+        named = ", ".join(f"{name} {count}" for name, count in each.most_common(3))
+        more = f" and {len(each) - 3} more" if len(each) > 3 else ""
+        runs = "1 run" if len(self.unsafe) == 1 else f"{len(self.unsafe)} runs"
+        return f"{runs} of agents failed the safety gate" + (f" ({named}{more})" if named else "")
+
     @property
     def spent(self) -> Split:
-        return sum_of(self.trials.values())
+        return sum_of(self.trials.values()).plus(self.spent_on_others)
+
+    @property
+    def spent_on_others(self) -> Split:
+        return functools.reduce(Split.plus, (one.charge for one in self.others.values()), NOTHING)
 
     @property
     def spent_usd(self) -> float:
