@@ -150,6 +150,10 @@ CHEATS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "file-through-another-program": (
         by_shell("cat add.sh | tee /tmp/x.sh > /dev/null; sh /tmp/x.sh 2 3"), with_work(f"{FORGE}; {KILL_HELPER}"),
     ),
+    "file-that-another-program-opened-before": (
+        by_shell("(sleep 0.3; cat add.sh) | tee /tmp/x.sh > /dev/null; sh /tmp/x.sh 2 3"),
+        with_work(f"{FORGE}; {KILL_HELPER}"),
+    ),
     "file-by-a-redirection-through-another-program": (
         by_shell("cat add.sh | sed s/a/a/ > /tmp/x.sh; sh /tmp/x.sh 2 3"), with_work(f"{FORGE}; {KILL_HELPER}"),
     ),

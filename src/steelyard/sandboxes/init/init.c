@@ -1753,14 +1753,21 @@ static void spread_by_pipe(ino_t pipe) {
     for (int i = 0; i < relays_count; i++) spoil_output(relays[i]);
 }
 
-/* What it has open as its output is FOREIGN from now on, too (`cat x > y`). */
+/* What it has open for writing is FOREIGN from now on, too (`cat x > y`, `cat x | tee y`). */
 static void spoil_output(pid_t pid) {
-    char link[64];
+    char path[32], link[320];
     static char target[4096];
-    snprintf(link, sizeof link, "/proc/%d/fd/1", pid);
-    ssize_t length = readlink(link, target, sizeof target - 1);
-    target[length > 0 ? length : 0] = 0;
-    if (target[0] == '/') forget_own_file(digest_of_file(target));
+    struct stat name;
+    snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *open_files = opendir(path);
+    for (struct dirent *entry; open_files && (entry = readdir(open_files));) {
+        snprintf(link, sizeof link, "%s/%s", path, entry->d_name);
+        if (lstat(link, &name) != 0 || !S_ISLNK(name.st_mode) || !(name.st_mode & S_IWUSR)) continue;
+        ssize_t length = readlink(link, target, sizeof target - 1);
+        target[length > 0 ? length : 0] = 0;
+        if (target[0] == '/') forget_own_file(digest_of_file(target));
+    }
+    if (open_files) closedir(open_files);
     ino_t pipe = pipe_of(pid, 1);
     if (pipe && !is_foreign_pipe(pipe)) spread_by_pipe(pipe);
 }
@@ -1981,7 +1988,7 @@ static const char *below_dev(const char *path, char *into, size_t size) {
     for (int i = 0; i < 3; i++)
         if (strcmp(path, names[i]) == 0) number = &"0\0001\0002"[2 * i];
     if (!number) return path;
-    snprintf(into, size, "/proc/self/fd/%s", number);
+    snprintf(into, size, "/proc/self/fd/%.12s", number);
     return into;
 }
 
