@@ -245,22 +245,30 @@ def _refuse_projection(table: Path, order: Path, *, force: bool) -> None:
             raise OperatorFault(f"{path} exists; a file is replaced with --force, a folder is not")
 
 
-def run(args: argparse.Namespace) -> int:
-    order = args.out.with_suffix(".csv")
+def _refuse_files(args: argparse.Namespace, order: Path) -> None:
     _refuse_out(args.out, order, force=args.force)
     if args.projection is not None:
         _refuse_projection(args.projection, order, force=args.force)
-    if args.review_budget is not None and args.budget is None:
-        raise OperatorFault("--review-budget keeps back a part of B_total: give --budget too")
     if not args.out.absolute().parent.is_dir():
         raise OperatorFault(f"--out {args.out}: there is no folder {args.out.parent}")
     check_out(args.out.absolute().parent)
-    options = agent_options(args)
-    # A baseline may be named as an agent too: it then has one place in the plan.
-    check_agents([*args.agent, *(one for one in args.baseline if one not in args.agent)], options)
+
+
+def _refuse_numbers(args: argparse.Namespace) -> None:
+    if args.review_budget is not None and args.budget is None:
+        raise OperatorFault("--review-budget keeps back a part of B_total: give --budget too")
     for option, repeats, least in (("repeats", args.repeats, 1), ("noop-repeats", args.noop_repeats, 0)):
         if repeats < least:
             raise OperatorFault(f"--{option} is at least {least}")
+
+
+def run(args: argparse.Namespace) -> int:
+    order = args.out.with_suffix(".csv")
+    _refuse_files(args, order)
+    options = agent_options(args)
+    # A baseline may be named as an agent too: it then has one place in the plan.
+    check_agents([*args.agent, *(one for one in args.baseline if one not in args.agent)], options)
+    _refuse_numbers(args)
     wish = _wish(args)
     uncertified = _uncertified(wish)
     if uncertified and args.certified:
