@@ -45,7 +45,8 @@ def _rest_usd(line: Mapping[str, Any], prices: Mapping[str, float]) -> float | N
     priced = {name: amount for name, amount in quantities.items() if name in prices}
     if judge is None or None in priced.values():
         return None
-    return judge + sum(float(prices[name]) * amount for name, amount in priced.items())
+    rest: float = sum(float(prices[name]) * amount for name, amount in priced.items())
+    return judge + rest
 
 
 def reprice(usage: Any, prices: CostModel, usd: float | None) -> float | None:
