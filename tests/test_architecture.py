@@ -122,7 +122,7 @@ def room(module: str) -> str:
     return parts[1] if len(parts) > 1 else parts[0]
 
 
-def allowed_hosts() -> dict[str, set[str]]:
+def imported_rooms() -> dict[str, set[str]]:
     """Room -> the rooms that it imports."""
     found: dict[str, set[str]] = {}
     for name in MODULES:
@@ -137,13 +137,13 @@ def inside(name: str) -> list[str]:
 
 
 def test_every_room_is_on_the_list() -> None:
-    assert set(allowed_hosts()) <= {*ROOMS, *ROOT}
+    assert set(imported_rooms()) <= {*ROOMS, *ROOT}
 
 
 def test_rooms_import_only_the_rooms_above_them() -> None:
     wrong = [
         f"{name} imports {target}"
-        for name, targets in allowed_hosts().items()
+        for name, targets in imported_rooms().items()
         if name in ROOMS
         for target in targets - {name, "steelyard"}
         if target not in ROOMS or ROOMS.index(target) > ROOMS.index(name)
@@ -160,7 +160,7 @@ def test_rooms_do_not_import_the_public_module() -> None:
 
 @pytest.mark.parametrize(("name", "banned"), BANS.items())
 def test_the_code_that_judges_cannot_reach_the_code_that_acts(name: str, banned: set[str]) -> None:
-    assert not allowed_hosts().get(name, set()) & banned
+    assert not imported_rooms().get(name, set()) & banned
 
 
 def test_a_verdict_is_made_of_types_alone() -> None:
@@ -251,11 +251,11 @@ def test_nothing_in_the_package_begins_with_test() -> None:
 
 def test_the_rooms_have_no_cycle() -> None:
     assert all(ROOMS.index(above) < ROOMS.index(below) for above, below in pairwise(ROOMS))
-    open_doors = {name: targets - {name} for name, targets in allowed_hosts().items() if name in ROOMS}
-    while leaves := [name for name, targets in open_doors.items() if not targets & set(open_doors)]:
+    left = {name: targets - {name} for name, targets in imported_rooms().items() if name in ROOMS}
+    while leaves := [name for name, targets in left.items() if not targets & set(left)]:
         for name in leaves:
-            del open_doors[name]
-    assert not open_doors
+            del left[name]
+    assert not left
 
 
 OUTSIDE = """

@@ -52,6 +52,10 @@ class VerifierSpec(ScriptSpec):
     user: str | int | None = None
     separate: options.SeparateVerifier | None = None  # a container of its own
 
+    @property
+    def variables(self) -> tuple[Mapping[str, str], ...]:
+        return (self.env,) if self.separate is None else (self.env, self.separate.env)
+
 
 BenchSpec: TypeAlias = CommandSpec | SuiteSpec | VerifierSpec
 

@@ -6,6 +6,8 @@ A grader type that runs something returns one of the bench's own specs, which ex
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from steelyard.deferred.data_class import dataclass
 
 
@@ -30,3 +32,8 @@ class ScriptSpec(ExecutionSpec):
     @property
     def script(self) -> str:
         return self.command
+
+    @property
+    def variables(self) -> tuple[Mapping[str, str], ...]:
+        """Those of the script, and those of a container of its own."""
+        return ()

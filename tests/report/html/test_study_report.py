@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from made_records import made_lines
@@ -125,7 +127,7 @@ def test_repeats_and_times_to_success_have_tables_with_intervals(summary: StudyS
 def test_the_curve_of_repeats_ends_where_contracts_begin_to_miss() -> None:
     """pass^k falls with k; over the contracts that happen to have k trials it may rise."""
     verdicts = {"a": "ppp", "b": "pf", "c": "ff"}
-    lines = [
+    lines: list[Mapping[str, Any]] = [
         {
             "schema": "steelyard.result/1",
             "run": f"{contract}{repeat}",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from study_lines import line, results
+from study_lines import context, line, results
 
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.render.markdown import study_markdown
@@ -52,3 +52,15 @@ def test_agents_with_the_same_rate_share_their_place() -> None:
     lines += [line("fail", "c", f"c{at}") for at in range(2)]
     made = summarise_study(replace(results(*lines), ranking="failure"))
     assert [(one.place, one.agent) for one in made.ranking.rows] == [(1, "a"), (1, "b"), (3, "c")]
+
+
+def test_agents_that_may_not_be_compared_have_no_places_and_no_front() -> None:
+    """Neither in a study that goes on without a rule for looks, nor where conditions differ."""
+    going_on = summarise_study(replace(results(*LINES), ranking="failure", planned_trials=100))
+    unlike = [context(), replace(context(), conditions={"budget": "b2", "graders": "g1"})]
+    lines = [line("pass", "one"), line("fail", "two")]
+    other = summarise_study(replace(results(*lines, contexts=unlike), ranking="failure"))
+    for made, why in ((going_on, "agents are not compared yet"), (other, "conditions differ (budget)")):
+        assert (made.ranking.rows, made.pareto.points) == ((), ())
+        assert made.ranking.words == f"acceptance errors count as failures; no agent is ranked: {why}"
+        assert made.pareto.why == why

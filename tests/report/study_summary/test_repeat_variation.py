@@ -116,3 +116,18 @@ def test_the_page_has_the_sentences_and_the_contracts() -> None:
     page = study_html(made(*varying_agent()))
     assert "it is the agent that varies" in page
     assert "30 contracts with different results" in page
+
+
+def test_the_same_work_judged_both_ways_is_indeterminate() -> None:
+    """Whether it is correct is not settled by what the checks cover."""
+    found = made(
+        ("pass", "one", "a", "same"),
+        ("fail", "one", "a", "same"),
+        ("pass", "one", "a", "other"),
+        ("pass", "one", "b", "same"),
+    ).disclosures
+    assert [(one.name, one.count, one.of) for one in found.indeterminate_by_reason] == [
+        ("the same work judged both ways", 2, 4)
+    ]
+    (bounds,) = found.indeterminate_bounds
+    assert (bounds.bounds.worst.value, bounds.bounds.best.value) == (0.5, 1.0)

@@ -126,6 +126,18 @@ def test_agents_of_one_trial_each_have_outcomes_and_no_intervals() -> None:
     assert "[" not in text.split("Cost")[0]
 
 
+def test_an_agent_with_more_trials_of_which_one_is_decided_is_not_called_one_of_one_trial() -> None:
+    """Its outcome alone would hide the four trials without a decision."""
+    lines = [
+        one_line("pass" if at == 0 else "error", name, f"c{at}", trial=f"{name}{at}")
+        for name in ("first", "second")
+        for at in range(5)
+    ]
+    text = shown(summarise_study(ResultSet("here", tuple(lines), (None,) * len(lines))))
+    assert "one trial each" not in text
+    assert "8 trials without a decision" in text
+
+
 def test_the_answer_of_the_html_report_is_no_rate_of_one_trial() -> None:
     text = study_html(one_trial_each(20))
     assert "20 agents with one trial each: each has an outcome" in text

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="arg-type, attr-defined, operator"
+# mypy: disable-error-code="arg-type, attr-defined, operator, union-attr"
 """One comparison of two agents: what is refused, and what a gate makes of it."""
 
 from __future__ import annotations

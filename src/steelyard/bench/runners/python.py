@@ -33,7 +33,11 @@ from steelyard.sandboxes.base import Captured, Command, CommandResult, Sandbox
 INSIDE = Path(__file__).parents[1] / "inside" / "python"
 MAX_REPORT_BYTES = 256 << 20
 NO_TESTS = 5  # what pytest, and unittest since 3.12, end with when there was nothing to run
-_MEANING = {2: " (interrupted)", 3: " (an error of its own)", 4: " (wrong options or settings)"}  # pytest's
+_MEANING = {
+    2: " (interrupted)",
+    3: " (an error of its own)",
+    4: " (wrong options or settings, or a conftest.py that cannot be imported)",
+}  # pytest's
 UNEXPECTED = "passed although a failure was expected"  # to some programs no reason to fail
 LATER = ("PYTHONPATH", "PYTHONSTARTUP", "PYTHONINSPECT")
 # Fixes the path before anything is imported from it, then takes exactly its own part of stdin: the nonce stays there.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from shutil import get_terminal_size
 
 _GLUE = "\N{WORD JOINER}"  # stands for a space that no line ends at
 RECEIVED: list[str] = []  # names of the signals that ask this command to end
@@ -12,6 +11,8 @@ RECEIVED: list[str] = []  # names of the signals that ask this command to end
 
 def terminal_width() -> int:
     """The columns of the terminal that stdout is; 0 where it is none."""
+    from shutil import get_terminal_size  # noqa: PLC0415  # every command imports this module
+
     return get_terminal_size().columns if sys.stdout.isatty() else 0
 
 

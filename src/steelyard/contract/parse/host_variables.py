@@ -18,9 +18,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from steelyard.contract.contract import Contract
+from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.model import PHASES, Phase, ScriptReference
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
@@ -99,10 +99,9 @@ def _value(text: str, names: Sequence[str]) -> str:
 def _variables(contract: Contract) -> Iterator[Mapping[str, str]]:
     spec = contract.spec
     yield spec.environment.env
-    graders: list[Any] = [entry.grader for entry in (*contract.checks, *contract.graders)]
-    for grader in graders:
-        yield getattr(grader, "env", {})
-        yield getattr(getattr(grader, "separate", None), "env", {})
+    for entry in (*contract.checks, *contract.graders):
+        if isinstance(script := entry.execution, ScriptSpec):
+            yield from script.variables
     for reference in (contract.reference_script, *(step.reference for step in contract.steps)):
         if isinstance(reference, ScriptReference):
             yield reference.env

@@ -16,6 +16,7 @@ from steelyard.report.study_summary.model import (
     LabelErrorRow,
     Precision,
 )
+from steelyard.report.study_summary.repeat_variation import judged_both_ways
 from steelyard.report.study_summary.trial_record import TrialRecord, Trials, by_agent, by_contract, rate_of
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import Counts, bounds
@@ -26,8 +27,8 @@ from steelyard.study.deviations import DEFAULT_BUDGET
 NOT_MEASURED = "not measured: no run of these has a decision by people (`steelyard review` records one)"
 MODEL = (
     "acceptance errors, invalid and ungraded trials are left out of the success rate, and multiple imputation draws them; a trial "
-    "that its budget stopped counts as a failure, and one that reviewers dispute as it was graded; bounds count every indeterminate "
-    "trial as a failure and as a success; times of trials without success are censored (Kaplan-Meier)"
+    "that its budget stopped counts as a failure, and one that reviewers dispute, or whose work the checks judged both ways, as it was "
+    "graded; bounds count every indeterminate trial as a failure and as a success; times of trials without success are censored (Kaplan-Meier)"
 )
 SHOWN = (
     "agent configuration",
@@ -39,25 +40,31 @@ SHOWN = (
     "content roots",
 )
 NO_MODE = "no failure mode"
+DISPUTED, BOTH_WAYS = "disputed by reviewers", "the same work judged both ways"
+BothWays = frozenset[
+    tuple[str, str | None]
+]  # contract, and digest of the work, of which its checks gave both results
 AS_PLANNED = "as planned"  # of a study that departs from its own plan
 NOT_ENFORCED = "not enforced"
 
 
 def disclose(trials: Trials, agents: Sequence[AgentNumbers]) -> Disclosures:
     """The cost is that of every run: retries and honeypots are paid for too."""
-    records = trials.records
+    records, both_ways = trials.records, judged_both_ways(trials.records)
     labels = label_errors(_labelled(records))
     return Disclosures(
         label_errors=tuple(LabelErrorRow(*one) for one in labels),
         label_errors_why="" if labels else NOT_MEASURED,
-        indeterminate=_counted("indeterminate", records, _is_indeterminate),
+        indeterminate=_counted("indeterminate", records, partial(_is_indeterminate, both_ways=both_ways)),
         indeterminate_by_reason=tuple(
             found
-            for reason in ("acceptance_error", "invalid", "ungraded", "resource", "disputed by reviewers")
-            if (found := _counted(reason, records, partial(_has_reason, reason=reason))).count
+            for reason in ("acceptance_error", "invalid", "ungraded", "resource", DISPUTED, BOTH_WAYS)
+            if (
+                found := _counted(reason, records, partial(_has_reason, reason=reason, both_ways=both_ways))
+            ).count
         ),
         indeterminate_model=MODEL,
-        indeterminate_bounds=tuple(_bounds_of(records)),
+        indeterminate_bounds=tuple(_bounds_of(records, both_ways)),
         cost_by_phase=_by_phase(trials.runs),
         discoveries=discoveries(records),
         precision=tuple(row for one in agents if not one.is_baseline for row in precision(one)),
@@ -69,31 +76,32 @@ def _counted(name: str, records: Sequence[TrialRecord], holds: Callable[[TrialRe
     return Counted(name, sum(map(holds, records)), len(records), rate_of(records, holds))
 
 
-def _has_reason(one: TrialRecord, *, reason: str) -> bool:
-    return reason in _reasons(one)
+def _has_reason(one: TrialRecord, *, reason: str, both_ways: BothWays) -> bool:
+    return reason in _reasons(one, both_ways)
 
 
-def _reasons(one: TrialRecord) -> tuple[str, ...]:
+def _reasons(one: TrialRecord, both_ways: BothWays) -> tuple[str, ...]:
     """Why the harness could not tell whether the work is correct: one trial may have several reasons."""
     found: list[str] = [] if one.is_decided else [one.category]
     found += ["resource"] if one.category == "failure" and one.termination_class == "resource" else []
-    found += ["disputed by reviewers"] if one.people == "disputed" else []
+    found += [DISPUTED] if one.people == "disputed" else []
+    found += [BOTH_WAYS] if one.is_decided and (one.digest, one.work) in both_ways else []
     return tuple(found)
 
 
-def _is_indeterminate(one: TrialRecord) -> bool:
-    return bool(_reasons(one))
+def _is_indeterminate(one: TrialRecord, *, both_ways: BothWays) -> bool:
+    return bool(_reasons(one, both_ways))
 
 
-def _bounds_of(records: Sequence[TrialRecord]) -> Iterator[AgentBounds]:
+def _bounds_of(records: Sequence[TrialRecord], both_ways: BothWays) -> Iterator[AgentBounds]:
     """Of all indeterminate trials: also of those that are decided and count in the success rate."""
     for agent, each in sorted(by_agent(records).items()):
-        if any(map(_is_indeterminate, each)):
-            yield AgentBounds(agent, bounds([_counts(of) for of in by_contract(each).values()]))
+        if any(_is_indeterminate(one, both_ways=both_ways) for one in each):
+            yield AgentBounds(agent, bounds([_counts(of, both_ways) for of in by_contract(each).values()]))
 
 
-def _counts(records: Sequence[TrialRecord]) -> Counts:
-    known = [one.succeeded for one in records if not _is_indeterminate(one)]
+def _counts(records: Sequence[TrialRecord], both_ways: BothWays) -> Counts:
+    known = [one.succeeded for one in records if not _is_indeterminate(one, both_ways=both_ways)]
     return Counts(sum(known), len(known) - sum(known), len(records) - len(known))
 
 

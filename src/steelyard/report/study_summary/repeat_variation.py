@@ -109,6 +109,16 @@ def check_pairs(records: Sequence[TrialRecord]) -> Pairs:
     return sum(map(pairs_of, by_work.values()), NO_PAIRS)
 
 
+def judged_both_ways(records: Sequence[TrialRecord]) -> frozenset[tuple[str, str | None]]:
+    """The works that the checks of their contract passed once and failed once: what they cover does not settle whether these are right."""
+    found: dict[tuple[str, str | None], set[bool]] = {}
+    for one in records:
+        passed = checks_pass(one)
+        if one.work is not None and passed is not None:
+            found.setdefault((one.digest, one.work), set()).add(passed)
+    return frozenset(key for key, results in found.items() if len(results) > 1)
+
+
 def checks_pass(record: TrialRecord) -> bool | None:
     """Of its gates only those that checks decide; safety and budget may differ between two runs with the same work."""
     outcomes = [record.gates[name] for name in CHECK_GATES if name in record.gates] if record.gates else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ from steelyard.errors import OperatorFault
 from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.plain import one_line
 from steelyard.report.study_summary.agent_numbers import agent_numbers, durations_of
-from steelyard.report.study_summary.comparisons import MULTIPLICITY, Look, compare_all
+from steelyard.report.study_summary.comparisons import MULTIPLICITY, NOT_COMPARABLE, Look, compare_all
 from steelyard.report.study_summary.disclosures import deviations_of, disclose, provisional_reasons
 from steelyard.report.study_summary.economics import pareto_of
 from steelyard.report.study_summary.model import (
     MOST_COMPARED,
     AgentComparison,
     Counted,
+    Pareto,
+    Ranking,
     Removed,
     StudySummary,
     VersionRate,
@@ -42,8 +45,8 @@ ERRORS_APART = (
     "show what undecided ones could change"
 )
 SCOPE = (
-    "these numbers hold for these contracts, languages and dates: a failure shows a gap, a success does not show that "
-    "there is none"
+    "these numbers hold for contracts like these, in their languages, in repositories built like theirs, and at these dates: a "
+    "failure shows a gap, a success does not show that there is none"
 )
 
 
@@ -65,6 +68,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
     compared = {name: each for name, each in agents.items() if name not in BASELINES}
     refused = _refused(results, trials)
     comparisons = () if refused else _comparisons(results, trials, compared)
+    apart = "agents are not compared yet" if refused else _unlike(comparisons)
     deviations = deviations_of(records, results.study_deviations)
     return StudySummary(
         source=results.source,
@@ -75,7 +79,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
         agents=numbers,
         comparisons=comparisons,
         multiplicity=MULTIPLICITY.format(count=len(comparisons)) if comparisons else "",
-        pareto=pareto_of(compared or agents),
+        pareto=Pareto((), 0, "", apart) if apart else pareto_of(compared or agents),
         deviations=deviations,
         provisional=(
             *refused,
@@ -92,9 +96,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
         power=power_of(numbers, comparisons),
         version_rates=_version_rates(records),
         honeypots=_honeypots(trials.honeypots),
-        ranking=ranking_of(
-            agents, results.ranking or results.planned_ranking or "none", results.planned_ranking
-        ),
+        ranking=_ranking(results, agents, apart),
         envelope=results.envelope,
         removed=_removed(results, trials),
     )
@@ -120,6 +122,23 @@ def _comparisons(
         found = by_agent(trials_of(cut).records)
         compared = {name: found[name] for name in compared if name in found}
     return compare_all(compared, Look(results.interim_level(trials.ended), results.anytime_repeats))
+
+
+def _unlike(comparisons: Sequence[AgentComparison]) -> str:
+    """Why agents have no place beside each other, in a ranking or in the front of cost and success; "" where they have."""
+    apart = [one for one in comparisons if one.conclusion == NOT_COMPARABLE]
+    what = dict.fromkeys(each.what for one in apart for each in one.differences)
+    return f"conditions differ ({', '.join(what)})" if what else ""
+
+
+def _ranking(results: ResultSet, agents: dict[str, list[TrialRecord]], apart: str) -> Ranking:
+    planned = results.planned_ranking
+    found = ranking_of(agents, results.ranking or planned or "none", planned)
+    return (
+        replace(found, rows=(), words=f"{found.words}; no agent is ranked: {apart}")
+        if apart and found.rows
+        else found
+    )
 
 
 def _incomplete(results: ResultSet) -> tuple[str, ...]:

@@ -36,7 +36,9 @@ def guarding_payload(paths: Sequence[str], writers: Sequence[str] = ()) -> bytes
 
 def unpack_writers(paths: Sequence[str], payload: bytes) -> tuple[GuardedFile, ...]:
     """Of the frame w. Where init says nothing, nobody was seen."""
-    rows = _WRITER.iter_unpack(payload if len(payload) == _WRITER.size * len(paths) else bytes(_WRITER.size) * len(paths))
+    rows = _WRITER.iter_unpack(
+        payload if len(payload) == _WRITER.size * len(paths) else bytes(_WRITER.size) * len(paths)
+    )
     return tuple(
         GuardedFile(path, _WRITERS[state], chain, argv.split(b"\0")[0].decode(errors="replace"))
         for path, (state, chain, argv) in zip(paths, rows, strict=False)

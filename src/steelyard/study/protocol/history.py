@@ -45,8 +45,7 @@ def _rest_usd(line: Mapping[str, Any], prices: Mapping[str, float]) -> float | N
     priced = {name: amount for name, amount in quantities.items() if name in prices}
     if judge is None or None in priced.values():
         return None
-    rest: float = sum(float(prices[name]) * amount for name, amount in priced.items())
-    return judge + rest
+    return judge + sum(float(prices[name]) * float(amount) for name, amount in priced.items())
 
 
 def reprice(usage: Any, prices: CostModel, usd: float | None) -> float | None:

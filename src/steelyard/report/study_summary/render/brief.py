@@ -56,7 +56,7 @@ def not_compared(summary: StudySummary) -> str:
 
 def brief_sections(summary: StudySummary) -> Iterator[Section]:
     """What stands below the leaderboard."""
-    if summary.ranking.rows:  # asked for: by default no agent is ranked
+    if summary.ranking.acceptance_errors != "none":  # asked for: by default no agent is ranked
         yield from sections(summary, ["ranking"])
     yield from _singles(summary.agents)
     yield from _modes(summary.agents)
