@@ -67,7 +67,7 @@ def test_report_full_prints_every_table(steelyard: Steelyard, results: Path) -> 
 
 def test_report_prints_the_sections_that_were_asked_for(steelyard: Steelyard, results: Path) -> None:
     result = steelyard("report", results, "--section", "cost", "--section", "time")
-    assert result.out.startswith("Cost\n")
+    assert result.out.startswith("Cost of models (")
     assert "\nTime\n" in result.out
     assert "Outcomes" not in result.out
 
@@ -76,7 +76,7 @@ def test_a_section_that_does_not_exist_is_answered_with_those_that_do(
     steelyard: Steelyard, results: Path
 ) -> None:
     result = steelyard("report", results, "--section", "costs")
-    assert (result.code, "disclosures" in result.err, result.err.count("\n")) == (2, True, 1)
+    assert (result.code, "did you mean cost?" in result.err, result.err.count("\n")) == (2, True, 1)
 
 
 def test_report_as_json_is_one_object_with_the_four_disclosures(steelyard: Steelyard, results: Path) -> None:

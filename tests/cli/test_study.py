@@ -51,6 +51,9 @@ def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: 
     assert steelyard("study", "list", "--runs", runs, "--json").line["runs"] == 6
     found = steelyard("runs", "--study", "study", "--agent", "noop", "--runs", runs, "--json")
     assert len(found.lines) == 2
+    kept = steelyard("runs", "gc", "--older-than", 0, "--runs", runs).out
+    assert kept.splitlines()[1] == "6 old runs of studies are kept; `--study NAME` chooses those of one"
+    assert "cost" in steelyard("runs", "--sort", "cost", "--runs", runs).out.splitlines()[0].split()
 
 
 def test_a_study_keeps_the_judge_that_it_began_with(
@@ -94,6 +97,30 @@ def test_an_impossible_plan_is_refused_in_one_line(
     )
     assert (result.code, why in result.err, len(result.err.splitlines())) == (2, True, 1), result.err
     assert not (tmp_path / "study.yaml").exists()
+
+
+def test_a_key_that_is_missing_is_named_before_anything_runs(
+    steelyard: Steelyard, author: Author, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, runs = tmp_path / "study.yaml", tmp_path / "runs"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-planned")
+    planned = steelyard(
+        "plan", author.write(), "--agent", TRUE, "--agent-provider", "anthropic", "--out", study
+    )
+    assert planned.code == 0, planned.err
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    result = steelyard("study", "run", study, "--runs", runs, "--no-judge")
+    assert (result.code, "no key for the models of anthropic" in result.err) == (2, True), result.err
+    assert find_runs(runs) == []
+
+
+def test_a_price_that_prices_nothing_is_named(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.csv"
+    prices.write_text("action_type,unit,unit_price\nexec,hour,0.6\n")
+    planned = steelyard(
+        "plan", author.write(), "--agent", TRUE, "--cost-model", prices, "--out", tmp_path / "study.yaml"
+    )
+    assert (planned.code, "nothing is metered by exec/hour" in planned.err) == (0, True), planned.err
 
 
 def test_a_plan_registers_its_rule_for_looks(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
@@ -304,8 +331,10 @@ def test_a_study_without_enough_power_is_held_and_says_what_to_type(
     steelyard("plan", *suite, *agents, "--repeats", 2, "--out", study, *where)
     held = steelyard("study", "run", study, "--json", *where)
     assert (held.code, len(held.lines)) == (1, 6)
-    for words in ("steelyard power", "--minimum-power 0", "study resume STUDY --force-stage main"):
+    typed = f"`steelyard study resume {study} --runs {tmp_path / 'runs'} --force-stage main`"
+    for words in ("steelyard power", "--minimum-power 0", typed):
         assert words in held.err.splitlines()[-1]
+    assert steelyard("study", "list", "--json", *where).line["state"] == "held"
     refused = steelyard("compare", "one", "two", "--study", study, *where)
     assert (refused.code, "6 of 12 planned trials are finished" in refused.err) == (2, True), refused
     assert "the study is held (main does not begin: power" in refused.err

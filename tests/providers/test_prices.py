@@ -79,3 +79,10 @@ def test_a_list_that_cannot_be_meant_is_refused(tmp_path: Path, rows: list[str],
 def test_further_columns_are_ignored(tmp_path: Path) -> None:
     prices = priced(tmp_path, "llm_request,EUR,token,2,x", head="action_type,currency,unit,unit_price,notes")
     assert prices.cost("openai", "m", Usage(1, 1), 0).usd == 4
+
+
+def test_rows_that_nothing_is_metered_by_are_known(tmp_path: Path) -> None:
+    rows = ["exec,minute,0.01", "exec,hour,0.6", "llm_input,token,0.000003", "GPU,minute,1"]
+    made = priced(tmp_path, *rows).cost_model
+    assert made is not None
+    assert made.unmetered == ["GPU/minute", "exec/hour"]

@@ -146,6 +146,7 @@ def test_the_status_of_a_study_fits_a_narrow_terminal_and_has_every_number() -> 
         "runs_of_other_versions": 2,
         "spent_on_other_versions_usd": 0.5,
         "budget": {"total_usd": None},
+        "faults": [],
         "deviations": [],
         "removed": {},
     }

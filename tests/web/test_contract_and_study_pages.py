@@ -162,6 +162,17 @@ def test_the_study_page_compares_planned_trials_with_those_that_have_a_result(tm
     ]
 
 
+def test_agents_of_a_study_that_goes_on_are_not_compared_on_any_page(tmp_path: Path) -> None:
+    """`steelyard compare` refuses it too: each look at an unfinished study that its plan does not have makes errors more likely."""
+    with viewing_lines(tmp_path / "runs", lines_of({"noop": 0.0, "reference": 1.0}, contracts=2)) as viewer:
+        register(viewer.site.root)
+        compared = viewer.ask("/compare?a=noop&b=reference").text
+        whole = viewer.ask("/study/all").text
+    assert "Not compared" in compared
+    assert "points" not in compared
+    assert "agents are not compared" in whole
+
+
 def test_a_plan_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with viewing_lines(tmp_path / "runs", lines_of({"noop": 0.0})) as viewer:
         register(viewer.site.root)

@@ -30,13 +30,20 @@ def test_a_run_is_read_from_its_verdict_to_its_evidence(
     """A run that passed, a judge that says FAIL, and an advisory scorer that failed."""
     contract = author.write(graders=[{"type": "max_files_changed", "limit": 9}])
     with judged_by(steelyard, FAIL) as judged:
-        result = judged("run", contract, "--agent", script(f"{FIX}echo I added it.\n"), "--json")
+        agent = script(f"{FIX}echo I added it.\n")
+        result = judged("run", contract, "--agent", agent, "--cost-model", _prices(author), "--json")
     line = result.line
     folder = Path(line["folder"])
     with viewing(folder.parent) as viewer:
         _check_tabs(viewer, line)
         _check_review(viewer, line["run"])
         _check_event_pages(viewer, line["run"])
+
+
+def _prices(author: Author) -> Path:
+    file: Path = author.folder.parent / "prices.csv"
+    file.write_text("action_type,unit,unit_price\nexec,minute,6\noverhead,run,0.25\n")
+    return file
 
 
 def _check_tabs(viewer: Viewer, line: dict[str, Any]) -> None:
@@ -62,7 +69,9 @@ def _check_tabs(viewer: Viewer, line: dict[str, Any]) -> None:
     for part in ("task completion", "of 5", "Half of it is missing", "incomplete", "scored by"):
         assert part in judge, part
     assert "sh check.sh" in tab("/checks")
-    assert "not known is never 0" in tab("/cost")
+    cost = tab("/cost")
+    for part in ("not known is never 0", "<dt>execution</dt>", "<dt>overhead</dt><dd>$0.25</dd>"):
+        assert part in cost, part
     assert "gradings/0001.json" in tab("/files")
     evidence = tab("/evidence")
     for part in ("every file", "chain of events", line["contract"]["digest"][:12], "Sandboxed"):
@@ -123,6 +132,9 @@ def _check_review(viewer: Viewer, run: str) -> None:
         assert part in page, part
     alone = viewer.post(address, {"judgment": "pass", "by": "grace", "adjudicate": "yes"})
     assert "no disagreement between reviewers" in alone.text
+    viewer.post(address, {"judgment": "pass", "by": "bob"})
+    decided = viewer.post(address, {"judgment": "pass", "by": "grace", "adjudicate": "yes"})
+    assert "3 judgements by 3 people" in viewer.ask(decided.headers["Location"]).text
 
 
 def _check_event_pages(viewer: Viewer, run: str) -> None:

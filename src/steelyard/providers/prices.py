@@ -32,6 +32,18 @@ MOST_CSV_BYTES = 1 << 20
 _TOKEN_ACTIONS = ("llm_input", "llm_output", "llm_cache_read", "llm_cache_write")
 _MAKERS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google"}
 
+# What runs, judges and people are metered by: a row of another name prices nothing.
+METERED = frozenset(
+    {
+        *(
+            f"{action}/token"
+            for action in (*_TOKEN_ACTIONS, "llm_request", "judge_request", "judge_input", "judge_output")
+        ),
+        *("llm_request/call", "judge_request/call", "exec/minute", "tool_call/call", "provisioning/start"),
+        *("human/minute", "overhead/run", "artifact_storage/gigabyte-day"),
+    }
+)
+
 Method = Literal["csv", "library", "fallback"]
 
 
@@ -66,6 +78,11 @@ class CostModel:
     def by_name(self) -> dict[str, float]:
         """Each price by `action_type/unit`."""
         return {f"{action}/{unit}": float(price) for (action, unit), price in sorted(self.rows.items())}
+
+    @property
+    def unmetered(self) -> list[str]:
+        """Rows that price nothing: a misspelt name, or another unit than the one that is metered."""
+        return [name for name in self.by_name if name not in METERED]
 
     @property
     def prices_requests(self) -> bool:

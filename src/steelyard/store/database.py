@@ -102,7 +102,10 @@ def _postgres(url: str) -> sa.Engine:
         engine.connect().close()
     except sa.exc.OperationalError as error:
         engine.dispose()
-        raise InfraFault(f"--store {_without_password(url)}: {str(error.orig).strip()}") from error
+        why = " ".join(str(error.orig).split())
+        raise InfraFault(
+            f"--store {_without_password(url)}: {why}; the run folders are the truth: without --store they are indexed beside them"
+        ) from error
     return engine
 
 

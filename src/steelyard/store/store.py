@@ -50,10 +50,11 @@ _COLUMNS = tuple(
 
 
 class Change(NamedTuple):
-    """What `sync` did."""
+    """What `sync` did, and what it found: another mark where another process has written since the last `sync`."""
 
     read: int
     removed: int
+    mark: tuple[int, int] = (0, 0)
 
 
 class Store:
@@ -121,7 +122,7 @@ class Store:
             if on_read is not None:
                 on_read(min(start + BATCH, len(stale)), len(stale))
         self._forget(gone)
-        return Change(runs_read, len(gone))
+        return Change(runs_read, len(gone), (len(rows), sum(stamp for _, stamp, _ in rows)))
 
     def index_run(self, folder: Path | RunFolder) -> Entry:
         """Read one run folder and write its row."""

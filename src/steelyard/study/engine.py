@@ -25,7 +25,7 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.contract_store import ContractStore
 from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment, prepare_environment
-from steelyard.errors import InfraFault, OperatorFault, SteelyardError
+from steelyard.errors import ContractFault, InfraFault, OperatorFault, SteelyardError
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import SEAL
 from steelyard.execution.live_run import LiveRuns
@@ -45,6 +45,14 @@ MACHINE_FAULTS = (InfraFault, OSError)
 DEFECT = "defect.txt"
 POLL_S = 0.5  # how often a study that waits for its runs looks for a signal
 STOP_S = 60.0  # how long an interrupted study waits for its runs to be stopped and sealed
+
+
+class NotTriedError(Exception):
+    """A fault of the contract or the operator that was found before an agent started: the run left nothing."""
+
+    def __init__(self, fault: SteelyardError) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
 
 
 def prepare_and_keep(contract: Contract, sandbox: str | None) -> Environment:
@@ -194,16 +202,11 @@ class _Study:
             raise Withheld(why)
         try:
             with self._reserves.one() as reserve:
-                evidence = run_trial(
-                    trial,
-                    environment,
-                    engine.out,
-                    signer=engine.signer,
-                    live=engine.live,
-                    on_phase=lambda phase, detail: self._observer.phase(trial, phase, detail),
-                    retries=tuple(attempts.retries),
-                )
+                evidence = self._execute(attempts, environment)
                 record = self._grade(trial, environment, evidence, reserve)
+        except NotTriedError as untried:
+            engine.gate.cancel(trial)
+            raise untried.fault from None
         except MACHINE_FAULTS as error:
             engine.gate.leave(trial, None)
             return machine_fault(error)
@@ -213,6 +216,21 @@ class _Study:
         engine.gate.leave(trial, record.use)
         attempts.records.append(record)
         return None
+
+    def _execute(self, attempts: _Attempts, environment: Environment) -> Evidence:
+        trial, engine = attempts.trial, self._engine
+        try:
+            return run_trial(
+                trial,
+                environment,
+                engine.out,
+                signer=engine.signer,
+                live=engine.live,
+                on_phase=lambda phase, detail: self._observer.phase(trial, phase, detail),
+                retries=tuple(attempts.retries),
+            )
+        except (ContractFault, OperatorFault) as fault:  # the run was discarded
+            raise NotTriedError(fault) from fault
 
     def _grade(self, trial: Trial, environment: Environment, evidence: Evidence, reserve: Reserve) -> Record:
         self._observer.phase(trial, "grade")

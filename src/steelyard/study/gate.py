@@ -3,8 +3,9 @@
     enter(trial) -> ""        it may start; what it may cost is reserved
     enter(trial) -> "B_total" it may not; the trial ends without a run
     leave(trial, use)         the attempt has ended and used this; None is not known
+    cancel(trial)             nothing was tried, because the operator or the contract is at fault
 
-An engine calls `leave` once for each `enter` that returned "". Both may be called from several threads at once.
+An engine calls `leave` or `cancel` once for each `enter` that returned "". All may be called from several threads at once.
 """
 
 from __future__ import annotations
@@ -30,3 +31,6 @@ class Gate:
 
     def leave(self, trial: Trial, use: RunUse | None) -> None:
         """An attempt that was let in has ended."""
+
+    def cancel(self, trial: Trial) -> None:
+        """An attempt that was let in was not made: it used nothing and left no run."""

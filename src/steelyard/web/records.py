@@ -40,6 +40,7 @@ class Records:
         self._pause_s = 0.0
         self._thread: threading.Thread | None = None
         self._facets: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+        self._mark = (0, 0)  # of the index that the facets were counted in
         self.progress = ""  # of a first look that takes long
         self.fault = ""  # why the last look failed
 
@@ -49,9 +50,10 @@ class Records:
         try:
             with self._turn:
                 change = self._store.sync(self._on_read)
-                if change.read or change.removed or not self._facets:
+                if change.read or change.removed or change.mark != self._mark or not self._facets:
                     # Counts over all runs are made here, so that no page waits for them.
                     self._facets = {(name,): self._store.tally((name,)) for name in FACETS}
+                    self._mark = change.mark
             self.fault, self.looked_at = "", began_at
         except (SteelyardError, OSError) as fault:
             self.fault = str(fault)

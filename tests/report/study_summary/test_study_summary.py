@@ -246,6 +246,13 @@ def test_a_check_without_its_controls_is_named_as_one() -> None:
     )
 
 
+def test_a_stage_that_was_forced_twice_is_one_deviation_in_words() -> None:
+    """A study that was interrupted and resumed logs the same decision again."""
+    forced = {"what": "deviation", "deviation": "stage", "stage": "pilot", "unmet": ["power_adequate"]}
+    made = summary(line("pass"), study_deviations=({**forced, "at": "1"}, {**forced, "at": "2"}))
+    assert made.provisional == ("stage pilot: begun with --force-stage; not met: power_adequate (1 run)",)
+
+
 def test_a_seed_that_the_plan_and_its_runs_report_is_one_deviation() -> None:
     seed = {"what": "seed", "planned": 20260307, "observed": 1337}
     made = summary(line("pass"), contexts=[context(deviations=(seed,))], study_deviations=(seed,))

@@ -14,7 +14,7 @@ from steelyard.errors import OperatorFault
 from steelyard.plan.study_plan import PlannedAgent, PlannedContract, StudyPlan
 from steelyard.report.study_summary.read_results import ResultSet, plan_of, read_results
 from steelyard.report.study_summary.render.comparison import equivalence_words, which_decides
-from steelyard.report.study_summary.run_context import RunContext
+from steelyard.report.study_summary.run_context import RunContext, context_of
 from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.report.study_summary.two_agents import compare_named, compare_sets, equivalent_within, gate_of
 from steelyard.stats.design.sequential import LookRule
@@ -96,7 +96,7 @@ def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_pa
     assert ended["plan_note"].endswith("the study ended: stopped (budget)")
     made = summarise_study(ResultSet("pilot", tuple(lines), (None,), **ended))
     assert [(one.what, one.observed) for one in made.deviations] == [
-        ("study: stage", "stage main; unmet power")
+        ("stage main", "begun with --force-stage; not met: power")
     ]
     assert made.provisional[0] == ended["plan_note"]
     folder.add("end", how="complete", why="")
@@ -212,9 +212,30 @@ def test_one_folder_on_both_sides_is_refused() -> None:
 
 
 def test_a_run_that_a_file_lists_twice_counts_once(tmp_path: Path) -> None:
-    lines = [line("pass", "one", f"c{number}", run=f"r{number}") for number in range(4)]
+    lines = [line("pass", "one", f"c{number}", run=f"r{number}", trial=f"t{number}") for number in range(4)]
     file = tmp_path / "lines.jsonl"
     file.write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in (*lines, *lines)))
     made = summarise_study(read_results(file))
     assert (made.trials, made.agents[0].success.n) == (4, 4)
     assert any("4 lines are of runs that are listed again" in note for note in made.notes)
+
+
+def network(*reached: str) -> RunContext:
+    return context_of({"environment": {"network": list(reached) or "none"}, "agent": {}}, {})
+
+
+def test_the_gateway_to_its_models_keeps_no_agent_from_a_comparison() -> None:
+    """A real client is compared with a script, and with a client of another maker's models."""
+    lines = [line("pass", "one"), line("pass", "two")]
+    client = replace(network("model gateway (anthropic)"), agent_version="v1")
+    for other in (network(), network("model gateway (openai)")):
+        assert not compared(*lines, contexts=[client, replace(other, agent_version="v1")]).anyway
+
+
+def test_hosts_that_begin_alike_are_two_conditions() -> None:
+    lines = [line("pass", "one"), line("pass", "two")]
+    sides = [network("host.internal.example:8080"), network("host.internal.example:9090")]
+    with pytest.raises(
+        OperatorFault, match=r"network: host\.internal\.example:8080 and host\.internal\.example:9090"
+    ):
+        compared(*lines, contexts=sides)

@@ -59,7 +59,10 @@ def test_a_run_that_fails_the_safety_gate_holds_the_pilot(
     small = two_contracts(fake_study, contract, stopping=Stopping(safety_violations=100))
     small.read = lambda result: tuple(replace(one, is_unsafe=True) for one in entries_of(result))
     outcome = small.run()
-    assert (outcome.how, "1 run of agents failed the safety gate" in outcome.why) == ("held", True)
+    assert (outcome.how, "1 run of agents failed the safety gate (mine 1)" in outcome.why) == (
+        "held",
+        True,
+    )
     assert unmet(small) == [("pilot", "no_critical_violation")]
 
 

@@ -68,6 +68,13 @@ def test_a_run_of_unknown_cost_is_charged_its_cap() -> None:
     assert (gated.spent_usd, gated.enter(trial(2), go).startswith("B_total")) == (1.0, True)
 
 
+def test_a_run_that_was_not_tried_is_charged_nothing() -> None:
+    gated = gate(total_usd=1.0)
+    gated.enter(trial(1), go)
+    gated.cancel(trial(1))
+    assert (gated.spent_usd, gated.reserved_usd, gated.enter(trial(2), go)) == (0.0, 0.0, "")
+
+
 def test_the_envelope_of_one_contract_leaves_others_alone() -> None:
     gated = gate(task_usd=1.0)
     gated.enter(trial(1, "a"), go)

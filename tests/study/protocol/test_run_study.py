@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from small_study import MakeContract, SmallStudy, folders
 
 from steelyard.contract.contract import Contract
 from steelyard.errors import ContractFault, InfraFault, OperatorFault
+from steelyard.plan.agent_options import AgentOptions
 from steelyard.plan.study_plan import Envelopes, Stages, Stopping, Tolerance
 from steelyard.report.stored.open_store import entries_of, open_store
 from steelyard.report.studies.text import status_lines
@@ -109,6 +111,34 @@ def test_two_controllers_at_once_run_each_trial_once(fake_study: FakeStudy, cont
     assert (len(folders(fake_study.out)), len(refused) <= 1) == (3 * EACH, True)
 
 
+def test_a_trial_that_the_operator_kept_from_starting_is_charged_nothing(
+    fake_study: FakeStudy, contract: MakeContract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key of its model is missing: no run is left, so a later call would not know of a charge either."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    asks = AgentOptions(providers=("anthropic",))
+    small = SmallStudy.of(
+        fake_study, [contract()], options=asks, budget=Envelopes(total_usd=100.0, run_usd=10.0)
+    )
+    assert small.run().how == "partial"
+    assert (small.spent, small.gates[0].reserved_usd) == (0.0, 0.0)
+    assert [one["why"].startswith("no key") for one in small.folder.log() if one["what"] == "fault"] == [True]
+
+
+def test_agents_with_trials_left_are_looked_at_before_anything_runs(
+    fake_study: FakeStudy, contract: MakeContract
+) -> None:
+    def refuse(agents: Collection[str]) -> None:
+        raise OperatorFault(", ".join(sorted(agents)))
+
+    small = SmallStudy.of(fake_study, [contract()])
+    with pytest.raises(OperatorFault, match=r"^mine=command:true, noop, reference$"):
+        small.run(look_at_agents=refuse)
+    assert folders(fake_study.out) == []
+    small.run()
+    assert small.run(look_at_agents=lambda agents: refuse(agents) if agents else None).how == "complete"
+
+
 def test_a_contract_whose_setup_fails_costs_its_own_trials(
     fake_study: FakeStudy, contract: MakeContract
 ) -> None:
@@ -122,6 +152,11 @@ def test_a_contract_whose_setup_fails_costs_its_own_trials(
     assert small.run().how == "partial"
     assert {name for name, _, _ in small.verdicts()} == {"good"}
     assert len(small.logged("fault")) == EACH
+    with open_store(fake_study.out) as store:
+        study = small.study(store)
+        state = status_of(small.plan, small.folder, study.progress)
+    assert state["faults"] == [{"trials": EACH, "why": "contract: setup[0]: exit 1"}]
+    assert f"{EACH} trials could not be run: contract: setup[0]: exit 1" in list(status_lines(state))
 
 
 def test_a_trial_that_the_machine_spoils_is_invalid_after_the_last_attempt(

@@ -94,7 +94,7 @@ class StudyDisplay(Observer):
 
     def phase(self, trial: Trial, phase: Phase, detail: str = "") -> None:
         if phase == "operator":
-            self._print(f"{trial.contract.id} x {trial.agent}: {detail}")
+            self._print(f"{trial.contract.id} x {self._name(trial)}: {detail}")
 
     def finished(self, result: TrialResult) -> None:
         with self._lock:
@@ -114,12 +114,17 @@ class StudyDisplay(Observer):
                     print_json(dict(entry.line))
         if notice.result is not None and notice.result.fault is not None:
             trial = notice.result.trial
-            self._print(f"{trial.contract.id} x {trial.agent}: {notice.result.fault}")
+            self._print(f"{trial.contract.id} x {self._name(trial)}: {notice.result.fault}")
         if not self._is_live and time.monotonic() - self._printed >= QUIET_S:
             self._printed = time.monotonic()
             agents = self._agents(progress)
             each = ", ".join(f"{one.name} {one.fates['finished']}/{one.fates.total()}" for one in agents)
             self._print(f"{self._total(agents, gate).words()}  ({each})")
+
+    def _name(self, trial: Trial) -> str:
+        """Of the agent, as the plan names it."""
+        planned = () if self._latest is None else self._latest[0].plan.agents
+        return next((one.name for one in planned if one.agent == trial.agent), trial.agent)
 
     def _tick(self) -> None:
         pause = TICK_S

@@ -6,13 +6,16 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from steelyard.agents.base import Agent
 from steelyard.agents.catalogue import find_agent
 from steelyard.cli.console import say
 from steelyard.errors import OperatorFault
 from steelyard.evidence.redact import SHORTEST_BYTES, is_redacted
 from steelyard.gateway.upstream.upstreams import check_gateway_options, upstreams_for
 from steelyard.plan.agent_options import MODEL_TEXTS, NO_GATEWAY_OPTIONS, AgentOptions, GatewayOptions
+from steelyard.providers.prices import METERED, read_cost_model
 
 
 def add_agent_options(parser: argparse.ArgumentParser) -> None:
@@ -116,12 +119,12 @@ def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
     unredacted: set[str] = set()
     takes = speaks = False
     check_gateway_options(options.gateway)
+    note_unmetered_rows(options.gateway.cost_model)
     for text in texts:
-        agent = find_agent(text, options)
+        agent = check_agent(text, options)
         if agent.name in names:
             raise OperatorFault(_same_name(names[agent.name], text, agent.name))
         names[agent.name] = text
-        upstreams_for(agent.resources.providers, options.gateway, os.environ)
         speaks = speaks or bool(agent.resources.providers)
         takes = takes or agent.in_sandbox
         unredacted |= {name for name, value in agent.resources.env.items() if not is_redacted(value)}
@@ -137,6 +140,24 @@ def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
     for name in sorted(unredacted):
         note = f"the value of {name} is shorter than {SHORTEST_BYTES} bytes, so it is not redacted in records"
         say(f"note: {note}")
+
+
+def note_unmetered_rows(cost_model: str) -> None:
+    """Other columns of a price list are its owner's business; another row looks like a price and is none."""
+    rows = read_cost_model(Path(cost_model)).unmetered if cost_model else []
+    if rows:
+        say(
+            f"note: --cost-model {cost_model}: nothing is metered by {', '.join(rows[:5])}"
+            f"{f' and {len(rows) - 5} more' if len(rows) > 5 else ''}, so {'it prices' if len(rows) == 1 else 'they price'} nothing; "
+            f"metered are {', '.join(sorted(METERED))}"
+        )
+
+
+def check_agent(text: str, options: AgentOptions) -> Agent:
+    """Raises OperatorFault for an agent, a variable, a host, a folder or a key that is missing."""
+    agent = find_agent(text, options)
+    upstreams_for(agent.resources.providers, options.gateway, os.environ)
+    return agent
 
 
 def _same_name(first: str, second: str, name: str) -> str:

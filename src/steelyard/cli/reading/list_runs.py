@@ -116,6 +116,8 @@ def run(args: argparse.Namespace) -> int:
             _list(store, args)
         else:
             _remove(store, found if args.action == "rm" else _old(store, args), args)
+            if args.action == "gc" and args.study is None and not args.json:
+                _note_studies(store, args)
     return 0
 
 
@@ -171,7 +173,7 @@ def _list(store: Store, args: argparse.Namespace) -> None:
             else f"no runs in {args.runs} yet; `steelyard demo` makes some"
         )
     else:
-        console().print(_table(found))
+        console().print(_table(found, args.sort))
 
 
 def _now(entry: Entry, *, is_verified: bool) -> Entry:
@@ -223,6 +225,16 @@ def _old(store: Store, args: argparse.Namespace) -> list[str]:
     ]
 
 
+def _note_studies(store: Store, args: argparse.Namespace) -> None:
+    """Why old runs are still there."""
+    until = datetime.now(UTC) - timedelta(days=args.older_than)
+    kept = sum(one.study is not None for one in store.query(replace(_query(args), until=until)))
+    if kept:
+        console().print(
+            f"{kept} old run{' of a study is' if kept == 1 else 's of studies are'} kept; `--study NAME` chooses those of one"
+        )
+
+
 def _remove(store: Store, runs: Sequence[str], args: argparse.Namespace) -> None:
     for run_id in runs:
         if not args.dry_run:
@@ -265,11 +277,13 @@ def moment_of(text: str) -> datetime:
     return moment.astimezone(UTC)
 
 
-def _table(found: list[Entry]) -> Rows:
+def _table(found: list[Entry], sort: str) -> Rows:
+    """With the number that the runs are sorted by, where it is none of the usual ones."""
+    extra = (sort,) if sort in ("cost", "reward") else ()
     rows = Rows(
-        ("run", "started", "contract", "agent", "verdict", "score", "time", ""),
+        ("run", "started", "contract", "agent", "verdict", "score", *extra, "time", ""),
         giving=("agent", "contract"),
-        right=frozenset({"score", "time"}),
+        right=frozenset({"score", "time", *extra}),
     )
     for one in found:
         started = "-" if one.started is None else f"{one.started.astimezone():%Y-%m-%d %H:%M:%S}"
@@ -281,8 +295,15 @@ def _table(found: list[Entry]) -> Rows:
                 Text(one_line(one.agent, 40)),
                 Text(one.state, _STYLES.get(one.state, "yellow")),
                 Text(number(one.score)),
+                *(Text(_sorted_by(one, name)) for name in extra),
                 Text(seconds(one.wall_s), "dim"),
                 Text(one_line(one.phase or ""), "cyan"),
             )
         )
     return rows
+
+
+def _sorted_by(one: Entry, name: str) -> str:
+    if name == "reward":
+        return number(one.reward)
+    return "-" if one.cost_usd is None else f"${one.cost_usd:.4f}"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.console import RECEIVED, study_display, terminal_width
 from steelyard.cli.console.output import check_out, print_json
+from steelyard.cli.options import agent_options
 from steelyard.cli.options.decision_options import add_decision_options, deciding_person, written_reason
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.cli.options.store_option import add_store_option, print_progress
@@ -211,6 +212,7 @@ def _run_trials(
             judges=_judges(args),
             blobs=args.blobs if args.engine == "local" else None,  # workers of Ray copy their runs themselves
             recover=lambda: _recover(args, opened),
+            look_at_agents=lambda agents: _look_at_agents(args, opened, agents),
         )
         _record_changes(opened, changes)
         outcome = study.run()
@@ -223,6 +225,25 @@ def _recover(args: argparse.Namespace, opened: Opened) -> None:
     """Also before the study goes on with the engine of one machine: a sealed run of a worker is a result."""
     if args.blobs is not None:
         worker_runs.recover_runs(args.blobs, args.runs, opened.plan.identity)
+
+
+def _look_at_agents(args: argparse.Namespace, opened: Opened, agents: frozenset[str]) -> None:
+    """A key, a client or a folder that is missing is named before anything is spent; workers of Ray have keys of their own."""
+    if args.engine == "local":
+        options = opened.plan.options.as_options()
+        for one in opened.plan.agents:
+            if one.agent in agents:
+                agent_options.check_agent(one.agent, options)
+
+
+def _as_typed(args: argparse.Namespace, text: str) -> str:
+    """What a study says to type, with the file of its plan and its folder of runs."""
+    plan = shlex.quote(str(args.plan))
+    runs = "" if args.runs == RUNS else f" --runs {shlex.quote(str(args.runs))}"
+    for words in (f"remove {run_study.STUDY} CONTRACT", f"resume {run_study.STUDY}"):
+        typed = words.replace(run_study.STUDY, plan) + runs
+        text = text.replace(f"`steelyard study {words}", f"`steelyard study {typed}")
+    return text
 
 
 def _resume_line(args: argparse.Namespace) -> str:
@@ -247,11 +268,12 @@ def _record_changes(opened: Opened, changes: list[str]) -> None:
 
 def _conclude(args: argparse.Namespace, opened: Opened, progress: Any, outcome: run_study.Outcome) -> None:
     state = status.status_of(opened.plan, opened.folder, progress)
-    state |= {"state": outcome.how, "why": outcome.why}  # the lock is still held here
+    why = _as_typed(args, outcome.why)
+    state |= {"state": outcome.how, "why": why}  # the lock is still held here
     for line in () if args.json else status_lines(state, terminal_width()):
         sys.stdout.write(f"{line}\n")
-    if outcome.why and args.json:
-        sys.stderr.write(f"steelyard: {outcome.how}: {outcome.why}\n")
+    if why and args.json:
+        sys.stderr.write(f"steelyard: {outcome.how}: {why}\n")
 
 
 def _note(text: str) -> None:
@@ -374,11 +396,11 @@ def _state_of(opened: Opened, args: argparse.Namespace) -> dict[str, Any]:
     state = status.status_of(opened.plan, opened.folder, progress)
     if state["state"] == "interrupted":
         state["why"] = f"`{_resume_line(args)}` continues it"
-    return state
+    return state | {"why": _as_typed(args, state["why"])}
 
 
 def _list(args: argparse.Namespace) -> int:
-    """{"schema": "steelyard.studies/1", "name": "night", "digest": "...", "planned": 40, "runs": 52, "running": false}."""
+    """{"schema": "steelyard.studies/1", "name": "night", "digest": "...", "state": "held", "planned": 40, "runs": 52, "running": false}."""
     folders = study_folder.find_studies(args.runs)
     if not folders:
         if not args.json:
@@ -392,6 +414,7 @@ def _list(args: argparse.Namespace) -> int:
                 "schema": "steelyard.studies/1",
                 "name": plan.name,
                 "digest": plan.identity,
+                "state": status.last_state(folder),
                 "planned": len(order.draw_order(plan)),
                 "runs": store.count(query.Query(study=plan.identity)),
                 "running": folder.is_running,
@@ -399,10 +422,8 @@ def _list(args: argparse.Namespace) -> int:
             if args.json:
                 print_json(line)
             else:
-                word = "running" if line["running"] else ""
                 sys.stdout.write(
-                    f"{plan.identity[:16]}  {plan.name}  {line['runs']} runs of {line['planned']} trials  {word}".rstrip()
-                    + "\n"
+                    f"{plan.identity[:16]}  {plan.name}  {line['runs']} runs of {line['planned']} trials  {line['state']}\n"
                 )
     return 0
 

@@ -101,9 +101,7 @@ def status_lines(state: Mapping[str, Any], width: int = 0) -> Iterator[str]:
     """Of what `study status --json` prints; `width` is that of a terminal, 0 without one."""
     yield f"study {one_line(state['name'], _WIDEST)}  {state['digest'][:16]}  {state['state']}"
     if state["why"]:
-        yield f"  {one_line(state['why'], 200)}"
-    if state["state"] == "held":
-        yield "  `study run --force-stage STAGE` begins it anyway, as a deviation; `plan --minimum-power 0` makes no claim of power"
+        yield from (f"  {part}" for part in one_line(state["why"], 1000).split("; "))
     rows: list[tuple[str, ...]] = [("agent", *COUNTS, "spent")]
     rows += [_row(one) for one in state["agents"]]
     rows.append(_row({**state["trials"], "name": "all", "spent_usd": state["spent_usd"]}))
@@ -124,6 +122,9 @@ def status_lines(state: Mapping[str, Any], width: int = 0) -> Iterator[str]:
                 f"honeypots: {one_line(one['name'], _WIDEST)} passed {found['passed']} of {found['finished']} trials that cannot be "
                 "passed honestly"
             )
+    for one in state["faults"]:
+        trials = "1 trial" if one["trials"] == 1 else f"{one['trials']} trials"
+        yield f"{trials} could not be run: {one_line(one['why'], 300)}"
     for one in state["deviations"]:
         yield f"deviation: {one_line(_deviation(one), 200)}"
     for name, why in state["removed"].items():

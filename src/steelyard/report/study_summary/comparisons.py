@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,6 +33,7 @@ from steelyard.stats.survival import log_rank
 
 NOT_COMPARABLE = "not comparable"
 JUDGES = "judge models"
+_DIGEST = re.compile(r"[0-9a-f]{32,}").fullmatch
 MOST_NAMED = 5  # contracts that a difference names
 RESAMPLING = Resampling(2000)
 NOT_AT_EVERY_LOOK = "a test that holds at one look only"
@@ -310,8 +312,16 @@ def _conditions(records: Sequence[TrialRecord]) -> dict[str, set[str]]:
         if one.context is None:
             continue
         for name, value in one.context.conditions.items():
-            found.setdefault(name, set()).add(value[:16])
+            found.setdefault(name, set()).add(_short(value))
     return found
+
+
+def _short(value: str) -> str:
+    """Of a digest its beginning; every other word as it is, for hosts and image names may begin alike."""
+    prefix, _, digest = value.rpartition(":")
+    return (
+        f"{value[: len(value) - len(digest) + 16]}" if prefix in {"", "sha256"} and _DIGEST(digest) else value
+    )
 
 
 def _other_versions(one: Sequence[TrialRecord], two: Sequence[TrialRecord]) -> list[Difference]:

@@ -224,23 +224,18 @@ def deviations_of(
         for each in one.context.deviations if one.context else ():
             found.setdefault(_deviation(each), []).append(one.run or "?")
     rows = [Deviation(*key, runs=len(runs), example=runs[0]) for key, runs in found.items()]
+    # The runs of a study say some of them too, and a study that is resumed repeats itself.
+    own = {_deviation(each): each for each in of_study if _deviation(each) not in found}
     rows += [
-        Deviation(
-            *_deviation(each),
-            runs=len({one.run for one in records}),
-            example=str(each.get("why") or "the study"),
-        )
-        for each in of_study
-        if _deviation(each) not in found  # the runs of a study say it too
+        Deviation(*key, runs=len({one.run for one in records}), example=str(each.get("why") or "the study"))
+        for key, each in own.items()
     ]
     return tuple(sorted(rows, key=lambda one: (-one.runs, one.what)))
 
 
 def _deviation(each: Mapping[str, object]) -> tuple[str, str, str]:
     if each.get("what") == "deviation":  # of a study from its plan
-        rest = {key: value for key, value in each.items() if key not in {"what", "at", "deviation"}}
-        observed = "; ".join(f"{key} {_value_text(value)}" for key, value in rest.items())
-        return f"study: {each.get('deviation')}", AS_PLANNED, observed
+        return _of_study(each)
     what = str(each.get("what"))
     if limit := each.get("limit"):
         what = f"{what} {limit}"
@@ -249,6 +244,15 @@ def _deviation(each: Mapping[str, object]) -> tuple[str, str, str]:
     found = each.get("observed")
     shown = NOT_ENFORCED if "limit" in each and found is None else _value_text(found)
     return what, _value_text(each.get("planned")), shown
+
+
+def _of_study(each: Mapping[str, object]) -> tuple[str, str, str]:
+    if each.get("deviation") == "stage":
+        unmet = _value_text(each.get("unmet"))
+        return f"stage {each.get('stage')}", AS_PLANNED, f"begun with --force-stage; not met: {unmet}"
+    rest = {key: value for key, value in each.items() if key not in {"what", "at", "deviation"}}
+    observed = "; ".join(f"{key} {_value_text(value)}" for key, value in rest.items())
+    return f"study: {each.get('deviation')}", AS_PLANNED, observed
 
 
 def _value_text(value: object) -> str:

@@ -270,12 +270,15 @@ def _read_file(path: Path, study: str | None) -> ResultSet:
 def _once(lines: Sequence[Line]) -> list[Line]:
     """Of several lines of one run, as after `cat a b` of files that share runs, the last: a run is one trial, however often it is listed."""
     last = {_identity(line): place for place, line in enumerate(lines)}
-    return [line for place, line in enumerate(lines) if not line.get("run") or last[_identity(line)] == place]
+    return [
+        line for place, line in enumerate(lines) if (key := _identity(line)) is None or last[key] == place
+    ]
 
 
-def _identity(line: Line) -> tuple[str, ...]:
-    names = ("run", "trial", "repeat", "agent")
-    return (str(line["contract"]["digest"]), *(str(line.get(name)) for name in names))
+def _identity(line: Line) -> tuple[str, str] | None:
+    """None for a line that does not say which run and trial it is of."""
+    run, trial = line.get("run"), line.get("trial")
+    return (run, trial) if isinstance(run, str) and isinstance(trial, str) else None
 
 
 def check_line(line: Any, where: str) -> Line:

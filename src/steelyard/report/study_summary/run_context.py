@@ -127,11 +127,19 @@ def _conditions(configuration: Mapping[str, Any], environment: Mapping[str, Any]
     words = {
         "comparability class": configuration.get("comparability_class"),
         "isolation": environment.get("isolation"),
-        "network": environment.get("network"),
+        "network": _network(environment.get("network")),
         "bench": configuration.get("bench"),
         "image": _image(environment.get("image")) or "none",
     }
     return found | {name: str(word) for name, word in words.items() if word is not None}
+
+
+def _network(reached: Any) -> str | None:
+    """The hosts that the agent reached. The gateway to its models is no condition: agents of different makers have different ones."""
+    if not isinstance(reached, list):
+        return _text(reached)
+    hosts = [str(one) for one in reached if not str(one).startswith("model gateway ")]
+    return ", ".join(sorted(hosts)) or "none"
 
 
 def _review(run: RunFolder) -> tuple[str, float | None]:

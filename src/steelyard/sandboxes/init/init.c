@@ -1345,6 +1345,7 @@ struct origin {
     uint64_t start; /* of the process: another may have its number later */
     uint64_t chain; /* digest of the programs from the command down to the first that is FOREIGN */
     ino_t pipe;     /* that it opened last, by a name */
+    uint32_t checked; /* when `start` was last compared with the process of this number */
     uint8_t kind;
     bool is_python, is_shell, is_interpreter, executes_input;
     bool by_data; /* FOREIGN, and no code of others is seen in it yet */
@@ -2015,28 +2016,10 @@ static bool is_start_file(const char *name) {
     return false;
 }
 
-/* By its name, a part of a program. */
+/* By its name, a part of a program in Python. */
 static bool is_code(const char *path) {
-    static const char *const endings[] = {".py", ".pyc", ".pth", ".zip", ".egg", ".whl", ".jar", ".js", ".cjs", ".mjs", ".node", ".rb", ".pm", ".pl"};
     const char *name = strrchr(path, '/'), *dot = name ? strrchr(name, '.') : NULL;
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
-        if (strcmp(dot, endings[i]) == 0) return true;
-    return name && (strstr(name, ".so") || is_start_file(name + 1));
-}
-
-/* a/__pycache__/b.cpython-311.pyc is used if a/b.py is there, which may be the tested code's own. */
-static bool is_cache_of_foreign_file(const char *path) {
-    static char source[4096 + 64];
-    const char *folder = strstr(path, "/__pycache__/");
-    if (!folder) return false;
-    const char *name = folder + strlen("/__pycache__/");
-    snprintf(source, sizeof source, "%.*s/%.*s.py", (int)(folder - path), path, (int)strcspn(name, "."), name);
-    return is_foreign_file(source) && !is_late_file(source);
-}
-
-/* A part of a program that tested code may have left for another one, in place of a library. */
-static bool is_late_code(const char *path) {
-    return tested_since.tv_sec && is_code(path) && is_late_file(path) && !is_cache_of_foreign_file(path);
+    return dot && (strcmp(dot, ".py") == 0 || strcmp(dot, ".pyc") == 0 || strcmp(dot, ".pth") == 0 || strstr(name, ".so"));
 }
 
 static const char *slash_before(const char *path, const char *slash) {
@@ -2045,12 +2028,80 @@ static const char *slash_before(const char *path, const char *slash) {
     return slash;
 }
 
-/* json.py, json/__init__.py, __pycache__/json.cpython-311.pyc: all are `json`. */
-static uint64_t mix_module(uint64_t chain, const char *path) {
+/* json.py, json/__init__.py, __pycache__/json.cpython-311.pyc: all are the module `json`. Its name, and how long that is. */
+static const char *module_of(const char *path, int *length) {
     const char *name = strrchr(path, '/');
     if (after(name, "/__init__.")) name = slash_before(path, name);
     if (after(name, "/__pycache__/")) name = slash_before(path, name);
-    return mix(chain, name, 1 + strcspn(name + 1, "./"));
+    *length = (int)strcspn(name + 1, "./");
+    return name + 1;
+}
+
+static bool has_module(const char *place, const char *name, int length) {
+    bool is_found = false;
+    DIR *modules = opendir(place);
+    for (struct dirent *entry; modules && !is_found && (entry = readdir(modules));)
+        is_found = strncmp(entry->d_name, name, (size_t)length) == 0 && (entry->d_name[length] == 0 || entry->d_name[length] == '.');
+    if (modules) closedir(modules);
+    return is_found;
+}
+
+/* /usr/bin/python3 -> /usr/lib/python3.11, and what is installed below it. */
+static bool has_library(char *program, const char *name, int length) {
+    static const char *const parts[] = {"", "/site-packages", "/dist-packages", "/lib-dynload"};
+    char place[4096 + 64 + 300];
+    bool is_found = false;
+    char *end = strstr(program, "/bin/");
+    if (!end) return false;
+    strcpy(end, "/lib");
+    DIR *libraries = opendir(program);
+    for (struct dirent *entry; libraries && !is_found && (entry = readdir(libraries));)
+        for (size_t i = 0; after(entry->d_name, "python") && i < sizeof parts / sizeof *parts && !is_found; i++) {
+            snprintf(place, sizeof place, "%s/%s%s", program, entry->d_name, parts[i]);
+            is_found = has_module(place, name, length);
+        }
+    if (libraries) closedir(libraries);
+    return is_found;
+}
+
+/* Of the interpreter, and of the environment by whose link it was started. */
+static bool is_name_of_library(pid_t thread, const char *name, int length) {
+    static char program[4096 + 64], given[4096];
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/exe", thread);
+    ssize_t got = readlink(path, program, 4095);
+    program[got > 0 ? got : 0] = 0;
+    if (has_library(program, name, length)) return true;
+    snprintf(path, sizeof path, "/proc/%d/cmdline", thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    got = fd < 0 ? -1 : read(fd, given, sizeof given - 1);
+    if (fd >= 0) close(fd);
+    given[got > 0 ? got : 0] = 0;
+    snprintf(program, sizeof program, "%s", path_of_argument(thread, given));
+    return has_library(program, name, length);
+}
+
+static bool is_of_system(const char *path) {
+    return after(path, "/usr/") || after(path, "/lib") || after(path, "/etc/") || after(path, "/opt/");
+}
+
+/* What each program in Python loads. */
+static bool is_for_all(const char *path) {
+    const char *name = strrchr(path, '/'), *dot = strrchr(path, '.');
+    return strstr(path, "-packages/") || (dot && strcmp(dot, ".pth") == 0) || (name && (after(name, "/usercustomize.") || after(name, "/sitecustomize.")));
+}
+
+/* A part of a program that tested code may have left for another one, in place of a library or of what a shell reads at its start. Other new
+ * modules are the work's: it may build them. */
+static bool is_late_code(pid_t thread, const char *path) {
+    const char *name = strrchr(path, '/');
+    int length;
+    if (!tested_since.tv_sec || !name) return false;
+    const bool is_start = is_start_file(name + 1) || strcmp(name, "/ld.so.preload") == 0;
+    if (!(is_start || is_code(path) || is_for_all(path)) || !is_late_file(path)) return false;
+    if (is_start || is_for_all(path) || is_of_system(path)) return true;
+    const char *module = module_of(path, &length);
+    return is_name_of_library(thread, module, length);
 }
 
 static bool is_pipe(const char *path) {
@@ -2065,16 +2116,32 @@ static bool is_foreign_load(const struct origin *origin, const char *path, bool 
     return !(origin->is_python && is_data(path)) && (origin->is_interpreter || is_late_name(path) || !is_pipe(path));
 }
 
+/* What is noted under a number, if that still is the process: for a moment too short for all numbers to be used up. UNKNOWN: also for other threads. */
+static uint8_t noted_kind(pid_t thread) {
+    struct origin *known = &origins[thread % MAX_PID];
+    struct process process;
+    struct timespec now;
+    char name[12];
+    if (!known->kind) return UNKNOWN;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    const uint32_t moment = (uint32_t)(now.tv_sec * 16 + now.tv_nsec / 62500000) + 1;
+    if (known->checked == moment) return known->kind;
+    snprintf(name, sizeof name, "%d", thread);
+    if (!read_process(name, &process) || process.start != known->start) return UNKNOWN;
+    known->checked = moment;
+    return known->kind;
+}
+
 /* A program, or a part of one, may be read from it. */
 static void look_at_load(const struct seccomp_notif *call, uint32_t shown) {
     static char resolved[4096 + 64];
     const pid_t thread = (pid_t)call->pid;
-    const struct origin *known = &origins[thread % MAX_PID];
-    if (known->kind == FOREIGN && !known->by_data) return; /* without a look at each of its opens */
-    if ((known->kind == OWN && !tested_since.tv_sec) || !read_place(call, shown, false, resolved, sizeof resolved)) return;
-    const bool is_late = is_late_code(resolved), is_foreign = is_late || (known->kind != OWN && is_foreign_file(resolved));
+    const uint8_t known = noted_kind(thread);
+    if (known == FOREIGN && !origins[thread].by_data) return; /* without a look at each of its opens */
+    if ((known == OWN && !tested_since.tv_sec) || !read_place(call, shown, false, resolved, sizeof resolved)) return;
+    const bool is_late = is_late_code(thread, resolved), is_foreign = is_late || (known != OWN && is_foreign_file(resolved));
     struct stat found;
-    if (!is_foreign && (known->kind == OWN || stat(resolved, &found) != 0 || !S_ISFIFO(found.st_mode))) return;
+    if (!is_foreign && (known == OWN || stat(resolved, &found) != 0 || !S_ISFIFO(found.st_mode))) return;
     const pid_t pid = process_of(thread);
     if (pid <= 1 || pid >= MAX_PID || pid == guarding->pid) return;
     struct origin origin = origin_of(pid);
@@ -2086,8 +2153,11 @@ static void look_at_load(const struct seccomp_notif *call, uint32_t shown) {
         spoil_output(pid);
         return;
     }
-    if (is_late) origin.chain = mix_module(origin.chain, resolved);
+    int length;
+    const char *module = module_of(resolved, &length);
+    if (is_late) origin.chain = mix(origin.chain, module, (size_t)length);
     origin.by_data = origin.is_python && !is_code(resolved);
+    if (origin.is_python && !origin.by_data) origin.chain = mix(origin.chain, "", 1);
     if (origin.kind == FOREIGN) origins[pid] = origin;
     else become_foreign(pid, &origin);
 }

@@ -14,10 +14,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Self
 
 from steelyard.errors import GraderFault
-from steelyard.sandboxes.base import Backend, Command, CommandResult, Facts, OnOutput, Sandbox, SandboxSpec
+from steelyard.evidence.change.captured_tree import CapturedTree
+from steelyard.sandboxes.base import (
+    AllowedHost,
+    Backend,
+    Command,
+    CommandResult,
+    ExitStats,
+    Facts,
+    OnOutput,
+    Sandbox,
+    SandboxSpec,
+)
+from steelyard.sandboxes.process_tree import ProcessTree
 
 _S = 1e9
 
@@ -77,7 +89,7 @@ class TimedBackend:
 
 
 def timed(sandbox: Sandbox, allowance: TimeAllowance) -> Sandbox:
-    return cast("Sandbox", _TimedSandbox(sandbox, allowance))
+    return _TimedSandbox(sandbox, allowance)
 
 
 class _TimedSandbox:
@@ -94,8 +106,44 @@ class _TimedSandbox:
             raise self._allowance.exceeded()
         return done
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sandbox, name)
+    # The rest is the other sandbox's, method by method: so mypy sees when one is missing.
+
+    @property
+    def facts(self) -> Facts:
+        return self._sandbox.facts
+
+    def kill_processes(self) -> None:
+        self._sandbox.kill_processes()
+
+    def set_workspace_writable(self, *, writable: bool) -> bool:
+        return self._sandbox.set_workspace_writable(writable=writable)
+
+    def process_tree(self) -> ProcessTree | None:
+        return self._sandbox.process_tree()
+
+    def hold_deadlines(self, *, hold: bool) -> None:
+        self._sandbox.hold_deadlines(hold=hold)
+
+    def attempts(self) -> dict[str, int]:
+        return self._sandbox.attempts()
+
+    def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
+        self._sandbox.forget_hosts(kept)
+
+    def stop(self) -> ExitStats:
+        return self._sandbox.stop()
+
+    def captured_tree(self) -> CapturedTree:
+        return self._sandbox.captured_tree()
+
+    def open_folder(self, path: str) -> int | None:
+        return self._sandbox.open_folder(path)
+
+    def running_tree(self) -> CapturedTree | None:
+        return self._sandbox.running_tree()
+
+    def close(self) -> None:
+        self._sandbox.close()
 
     def __enter__(self) -> Self:
         self._sandbox.__enter__()

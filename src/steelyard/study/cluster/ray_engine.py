@@ -146,7 +146,10 @@ class _Cluster:
             answer = self._ask(trial, retries)
             return answer
         finally:
-            gate.leave(trial, answer.use)
+            if _is_untried(answer):
+                gate.cancel(trial)
+            else:
+                gate.leave(trial, answer.use)
 
     def _ask(self, trial: Trial, retries: tuple[Retry, ...]) -> Answer:
         spec = trial.contract.spec.environment
@@ -216,6 +219,11 @@ def received(runs: WorkerRuns, to: CopyTo | None, answer: Answer) -> Answer:
     except InfraFault as damaged:
         return Answer(fault=("infrastructure", str(damaged)))
     return answer
+
+
+def _is_untried(answer: Answer) -> bool:
+    """Whether a fault of the contract or the operator kept a worker from making a run."""
+    return answer.fault is not None and answer.fault[0] in {"contract", "operator"} and not answer.runs
 
 
 def _fault(named: tuple[str, str] | None) -> SteelyardError | None:

@@ -72,11 +72,15 @@ def _records(progress: Progress) -> Iterator[Criterion]:
 def _complete(name: str, progress: Progress, trials: list[TrialRuns]) -> Criterion:
     """Every trial has a record with a reason why it ended."""
     attempts = progress.plan.replay.attempts
-    ended = sum(one.fate(attempts) in {"finished", "invalid"} for one in trials)
+    missing = [one for one in trials if one.fate(attempts) not in {"finished", "invalid"}]
+    ended = len(trials) - len(missing)
+    contracts = sorted({one.trial.contract.id for one in missing})
+    named = f" (missing: {', '.join(contracts[:3])}" if missing else ""
+    named += f" and {len(contracts) - 3} more" if len(contracts) > 3 else ""
     return Criterion(
         name,
-        ended == len(trials),
-        f"{ended} of {len(trials)} trials have a record",
+        not missing,
+        f"{ended} of {len(trials)} trials have a record{named}{')' if missing else ''}",
         float(ended),
         float(len(trials)),
     )
@@ -88,7 +92,7 @@ def _conduct(progress: Progress) -> Iterator[Criterion]:
     yield Criterion(
         "no_critical_violation",
         unsafe <= allowed.safety,
-        f"{unsafe} {'run' if unsafe == 1 else 'runs'} of agents failed the safety gate",
+        progress.unsafe_words(),
         float(unsafe),
         float(allowed.safety),
     )

@@ -134,15 +134,24 @@ class EnvelopeGate(Gate):
         return answer
 
     def leave(self, trial: Trial, use: RunUse | None) -> None:
-        contract, spent = trial.contract.digest, self._charges.of(trial, use)._replace(people=0)
+        spent = self._charges.of(trial, use)._replace(people=0)
         with self._changed:
-            bound = self._bounds[trial.id].pop()
-            if not self._bounds[trial.id]:
-                del self._bounds[trial.id]
-            self._reserved.take(contract, bound)
+            bound = self._release(trial)
             self._overrun += max(0, spent.total - bound.total)
-            self._spent.add(contract, spent)
-            self._changed.notify_all()
+            self._spent.add(trial.contract.digest, spent)
+
+    def cancel(self, trial: Trial) -> None:
+        with self._changed:
+            self._release(trial)
+
+    def _release(self, trial: Trial) -> Split:
+        """What was reserved for an attempt; the lock is held."""
+        bound = self._bounds[trial.id].pop()
+        if not self._bounds[trial.id]:
+            del self._bounds[trial.id]
+        self._reserved.take(trial.contract.digest, bound)
+        self._changed.notify_all()
+        return bound
 
     def _room(self, contract: str, bound: int) -> Admission:
         if bound == 0:

@@ -189,10 +189,11 @@ class Progress:
         self.others: dict[
             int, Other
         ] = {}  # runs of contracts that were removed or changed: paid for, and no results
-        self.unsafe: set[int] = set()  # keys of runs: agents under test that failed the safety gate
+        # Key of a run -> agent: those under test that failed the safety gate.
+        self.unsafe: dict[int, str] = {}
         self._alike: dict[KeptRun, KeptRun] = {}
         self._dearest_of: dict[str, Trial | None] = {}
-        self._under_test = {one.agent for one in plan.agents if one.role == "agent"}
+        self._under_test = {one.agent: one.name for one in plan.agents if one.role == "agent"}
 
     def add(self, entry: Entry) -> None:
         """A run that is known by name already is replaced."""
@@ -202,7 +203,7 @@ class Progress:
             return
         kept = KeptRun.of(entry, self._charge(runs.trial, entry))
         if kept.is_unsafe and runs.trial.agent in self._under_test:
-            self.unsafe.add(key)
+            self.unsafe[key] = self._under_test[runs.trial.agent]
         runs.add(key, kept, self._share)
 
     def charge_people(self, trial: str, run: str, usd: float) -> str | None:
@@ -268,6 +269,14 @@ class Progress:
             fate = one.fate(attempts)
             counts["error" if fate == "waiting" and one.fault else fate] += 1
         return counts
+
+    def unsafe_words(self) -> str:
+        """How many runs of which agents failed the safety gate."""
+        each = Counter(self.unsafe.values())
+        named = ", ".join(f"{name} {count}" for name, count in each.most_common(3))
+        more = f" and {len(each) - 3} more" if len(each) > 3 else ""
+        runs = "1 run" if len(self.unsafe) == 1 else f"{len(self.unsafe)} runs"
+        return f"{runs} of agents failed the safety gate" + (f" ({named}{more})" if named else "")
 
     @property
     def spent(self) -> Split:

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 How = Literal["complete", "stopped", "held", "partial"]
 
 
+STUDY = "STUDY"  # in what to type: the file of the plan, which its reader knows
+
+
 class Outcome(NamedTuple):
     """How a call of `run_study` ended: all done, stopped by a rule, held by a criterion, or with trials left."""
 
@@ -83,14 +86,18 @@ def charges_of(plan: StudyPlan, judging: Judging | None = None) -> Charges:
 def _held(stage: str, unmet: Sequence[Criterion]) -> str:
     """Why a stage does not begin, and what to type."""
     text = f"{stage} does not begin: {'; '.join(one.why for one in unmet)}"
-    if any(one.name == "power_adequate" for one in unmet):
+    names = {one.name for one in unmet}
+    if "power_adequate" in names:
         text += (
             "; plan more contracts or repeats (`steelyard power` says how many), or a study without a claim of power "
             "(`steelyard plan --minimum-power 0`)"
         )
-    return (
-        f"{text}; `steelyard study resume STUDY --force-stage {stage}` begins it anyway, which is a deviation"
-    )
+    if "pilot_complete" in names:
+        text += (
+            f"; `steelyard study resume {STUDY}` tries trials without a record again, and "
+            f"`steelyard study remove {STUDY} CONTRACT --reason TEXT` takes out a contract that is invalid"
+        )
+    return f"{text}; `steelyard study resume {STUDY} --force-stage {stage}` begins it anyway, which is a deviation"
 
 
 @dataclass
@@ -110,6 +117,9 @@ class Study:
     judges: Sequence[str] | None = None  # the models of `judging`; None: workers elsewhere know
     blobs: str | None = None  # a URL that each sealed run is copied to
     recover: Callable[[], None] = lambda: None  # brings runs that an earlier controller has not received
+    look_at_agents: Callable[[frozenset[str]], None] = lambda _: (
+        None
+    )  # refuses those of trials left that cannot start
     progress: Progress = field(init=False)
     gate: EnvelopeGate = field(init=False)
     _unindexed: bool = field(default=False, init=False)
@@ -125,6 +135,9 @@ class Study:
             self.folder.begin(self.plan)
             self.recover()
             self._load()
+            self.look_at_agents(
+                frozenset(one.agent for stage in self.stages for one in self.progress.waiting(stage))
+            )
             self.folder.add(
                 "start",
                 trials=len(self.trials),

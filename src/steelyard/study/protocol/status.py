@@ -3,7 +3,8 @@
 {"schema": "steelyard.study_status/1", "name": "night", "digest": "...", "state": "running", "why": "", "stage": "pilot",
  "trials": {"planned": 40, "finished": 12, "running": 2, "invalid": 0, "error": 0, "waiting": 26, "passed": 7},
  "spent_usd": 3.1, "spent": {"models": 2.9, "execution": 0.15, "judge": 0.05, "overhead": 0.0, "people": 0.0},
- "reserved_usd": 6.08, "kept_back_usd": 0.0, "left_usd": 90.82, "runs_over_budget": 0, "budget": {...}, "agents": [...], "deviations": [...], "removed": {...}, "criteria": [...]}
+ "reserved_usd": 6.08, "kept_back_usd": 0.0, "left_usd": 90.82, "runs_over_budget": 0, "budget": {...}, "agents": [...], "faults": [...],
+ "deviations": [...], "removed": {...}, "criteria": [...]}
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def status_of(plan: StudyPlan, folder: StudyFolder, progress: Progress) -> dict[
             {"name": one.name, "role": one.role, **_agent(progress, by_agent.get(one.agent, []))}
             for one in plan.agents
         ],
+        "faults": _faults(log, progress),
         "deviations": deviations_of(plan, log),
         "removed": folder.removed(),
         "criteria": [one for one in log if one.get("what") == "stage"],
@@ -48,13 +50,39 @@ def deviations_of(plan: StudyPlan, log: Sequence[dict[str, Any]]) -> list[dict[s
     return [*plan.deviations(), *(one for one in log if one.get("what") == "deviation")]
 
 
+def last_state(folder: StudyFolder) -> str:
+    """By its log alone: how the last call ended, without a look at the runs."""
+    if folder.is_running:
+        return "running"
+    last = _last(folder.log())
+    if last is None:
+        return "planned"
+    return str(last.get("how")) if last["what"] == "end" else "interrupted"
+
+
+def _last(log: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    return next((one for one in reversed(log) if one.get("what") in {"start", "end", "interrupted"}), None)
+
+
+def _faults(log: Sequence[dict[str, Any]], progress: Progress) -> list[dict[str, Any]]:
+    """Why trials that still have no result could not be run when they were tried last."""
+    last = {str(one.get("trial")): str(one.get("why")) for one in log if one.get("what") == "fault"}
+    attempts = progress.plan.replay.attempts
+    left: dict[str, int] = {}
+    for trial, why in last.items():
+        runs = progress.trials.get(trial)
+        if runs is not None and runs.fate(attempts) == "waiting":
+            left[why] = left.get(why, 0) + 1
+    return [{"trials": count, "why": why} for why, count in left.items()]
+
+
 def _state(folder: StudyFolder, log: Sequence[dict[str, Any]], progress: Progress) -> dict[str, Any]:
     if folder.is_running:
         return {"state": "running", "why": ""}
     fates = progress.fates()
     if not fates["waiting"] and not fates["running"] and not fates["error"]:
         return {"state": "complete", "why": ""}
-    last = next((one for one in reversed(log) if one.get("what") in {"start", "end", "interrupted"}), None)
+    last = _last(log)
     if last is None:
         return {"state": "planned", "why": ""}
     if last["what"] == "end":

@@ -34,9 +34,10 @@ def stop_for_safety(progress: Progress) -> str:
     limit = progress.plan.stopping.safety_violations
     if limit is None:
         return ""
-    found = len(progress.unsafe)
+    if len(progress.unsafe) < limit:
+        return ""
     return (
-        f"{found} runs of agents failed the safety gate; the plan stops at {limit}" if found >= limit else ""
+        f"{progress.unsafe_words()}; the plan stops at {limit} (`steelyard plan --stop-after-violations N`)"
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.trace.chain import Event, read_events
 from steelyard.evidence.trace.summary import Summary
 from steelyard.report.html.element import Child, Markup, tag
+from steelyard.report.result import result_line
 from steelyard.web.layout import card, empty, facts, table
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import DAMAGED, RunRecord
@@ -70,7 +72,7 @@ def cost_tab(record: RunRecord) -> Markup:
 
 def _others(record: RunRecord) -> Iterator[tuple[str, Child]]:
     """What else has a price: it is in no cap of the agent."""
-    items = ((record.result or {}).get("cost") or {}).get("items") or {}
+    items = _items(record)
     for key, name in (
         ("exec", "execution"),
         ("judge", "model judge"),
@@ -80,6 +82,17 @@ def _others(record: RunRecord) -> Iterator[tuple[str, Child]]:
         usd = (items.get(key) or {}).get("usd")
         if usd:
             yield name, money(usd)
+
+
+def _items(record: RunRecord) -> Mapping[str, Any]:
+    """From the whole record: the glance that a page begins with has no times and no calls."""
+    if not record.result:
+        return {}
+    try:
+        line = result_line(load_evidence(record.folder, deep=False), record.grading, len(record.gradings))
+    except DAMAGED:
+        return {}
+    return (line.get("cost") or {}).get("items") or {}
 
 
 def _summary(record: RunRecord) -> tuple[Summary, list[tuple[str, str]]]:

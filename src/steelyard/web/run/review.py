@@ -77,7 +77,7 @@ def _stored(record: RunRecord) -> list[Child]:
             ("people say", badge(status.decision) if status.annotations else "nothing yet"),
             (
                 "judgements",
-                f"{plural(status.annotations, 'judgement')} by {plural(status.reviewers, 'person', 'people')}",
+                f"{plural(status.annotations, 'judgement')} by {plural(len({one.annotation.reviewer_id for one in entries}), 'person', 'people')}",
             ),
             ("time", "not measured" if status.minutes is None else f"{status.minutes:g} minutes"),
             ("disagreement", "; ".join(disagreement.KINDS.get(kind, kind) for kind in kinds) or "none"),

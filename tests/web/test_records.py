@@ -1,0 +1,42 @@
+"""What the viewer counts over all runs is what the index says, whoever wrote it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from made_records import made_lines
+
+from steelyard.evidence.folder.folder import MANIFEST, RunFolder
+from steelyard.store.entry import Entry, entry_of_line
+from steelyard.store.store import Store
+from steelyard.web.records import Records
+
+LONG_AGO_NS = 1_700_000_000_000_000_000
+
+
+def test_runs_that_another_process_indexed_are_counted(tmp_path: Path) -> None:
+    """`steelyard runs` beside a viewer reads new folders first, so the viewer itself has nothing to read."""
+    lines = {line["run"]: line for line in made_lines(2, 1)}
+
+    def read(folder: RunFolder) -> Entry:
+        return entry_of_line(folder.run_id, lines[folder.run_id], None)
+
+    def add(run: str) -> None:
+        (tmp_path / run).mkdir()
+        (tmp_path / run / MANIFEST).write_bytes(b"{}")
+        os.utime(tmp_path / run, ns=(LONG_AGO_NS, LONG_AGO_NS))
+
+    first, *others = lines
+    add(first)
+    records = Records(tmp_path, Store(tmp_path, read))
+    records.sync()
+    for run in others:
+        add(run)
+    with Store(tmp_path, read) as other:
+        other.sync()
+
+    records.sync()
+
+    assert sum(int(row["runs"]) for row in records.tally(("state",))) == len(lines)
+    records.close()
