@@ -324,7 +324,8 @@ def test_a_run_of_another_version_is_named_as_one(
 
 
 @pytest.mark.parametrize(
-    ("verb", "meant"), [("shwo", "show"), ("rnu", "run"), ("ls", "runs"), ("validate", "check")]
+    ("verb", "meant"),
+    [("shwo", "show"), ("rnu", "run"), ("ls", "runs"), ("validate", "check"), ("export", "runs")],
 )
 def test_a_misspelt_verb_is_answered_with_the_one_that_was_meant(
     steelyard: Steelyard, verb: str, meant: str

@@ -95,6 +95,25 @@ def test_a_running_run_is_shown_as_running_and_its_output_grows(
     assert steelyard("runs", "--runs", runs, "--json").line["state"] == "invalid"
 
 
+INTERRUPTED_WHILE_LOADED = """
+import os, runpy, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "steelyard.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("steelyard", run_name="__main__")
+"""
+
+
+def test_ctrl_c_while_the_command_line_is_loaded_ends_without_a_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED_WHILE_LOADED], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
+
+
 def test_a_run_whose_command_was_killed_is_shown_as_interrupted(
     steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
 ) -> None:

@@ -25,3 +25,9 @@ def test_a_forecast_has_times_as_a_clock_shows_them() -> None:
 def test_a_forecast_without_earlier_runs_has_the_most_that_the_caps_allow() -> None:
     _, cost, _ = forecast_lines(FORECAST)
     assert cost == "cost       not known (9 trials have no earlier run to go by); at most 60.00 USD"
+
+
+def test_a_forecast_says_that_its_most_exceeds_the_budget() -> None:
+    lines = list(forecast_lines(FORECAST, 40.0))
+    assert lines[2].startswith("note: the most that all trials may cost exceeds B_total (40 USD)")
+    assert list(forecast_lines(FORECAST, 60.0)) == list(forecast_lines(FORECAST))

@@ -75,6 +75,8 @@ _SYNONYMS = {  # words of other tools, and what they are here
     "clean": "doctor",
     "resume": "operate",
     "pause": "operate",
+    "export": "runs",
+    "retain": "runs",
 }
 
 

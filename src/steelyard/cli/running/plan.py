@@ -149,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(plan.model_dump(mode="json", by_alias=True))
         return 0
-    lines = [*plan_lines(plan), *forecast_lines(plan.forecast or {})]
+    lines = [*plan_lines(plan), *forecast_lines(plan.forecast or {}, plan.budget.total_usd)]
     if uncertified:
         count = f"{len(uncertified)} of {len(wish.contracts)} contracts"
         lines.append(f"{count} not certified here; `steelyard certify {args.suites[0]}` costs no money")

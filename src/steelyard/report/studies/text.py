@@ -39,7 +39,8 @@ def plan_lines(plan: StudyPlan) -> Iterator[str]:
         yield f"looks      {looks.rule.replace('_', '-')}: {count}"
 
 
-def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
+def forecast_lines(forecast: Mapping[str, Any], total_usd: float | None = None) -> Iterator[str]:
+    """`total_usd` is B_total, if the plan has one."""
     if not forecast:
         return
     usd, hours = forecast["usd"], forecast["hours"]
@@ -47,6 +48,8 @@ def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
     source = "" if hours["expected"] is None else f"; from {forecast['from']}"
     unknown = {name: forecast["trials"] - count for name, count in forecast["known"].items()}
     yield f"cost       {_spread(usd, _dollars, unknown['usd'])}"
+    if total_usd is not None and usd["most"] > total_usd:
+        yield f"note: the most that all trials may cost exceeds B_total ({_usd(total_usd)}); trials that no longer fit do not start"
     yield f"time       {_spread(hours, _hours, unknown['hours'])} with {forecast['jobs']} at a time{source}"
     if forecast.get("envelope"):
         yield from _envelope(forecast["envelope"], forecast["jobs"])

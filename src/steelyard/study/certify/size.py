@@ -67,9 +67,13 @@ class TaskSize(NamedTuple):
     def text(self) -> str:
         tests = "" if self.test_s is None else f", longest check {self.test_s:.1f} s"
         return (
-            f"size: {self.files} files, about {self.tokens:,} tokens, {self.imports} imports{tests}; "
+            f"size: {_count(self.files, 'file')}, about {_count(self.tokens, 'token')}, {_count(self.imports, 'import')}{tests}; "
             f"for `metadata.strata`: [{', '.join(self.strata)}] (the limits between tiers are assumptions)"
         )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def size_of(contract: Contract, check_seconds: Sequence[float]) -> TaskSize:
