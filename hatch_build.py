@@ -1,7 +1,7 @@
 """init.c -> init and init.source in src/steelyard/sandboxes/init, whenever the package is built or installed from source.
 
 init            the static program
-init.source     the SHA-256 of init.c, by which an installation sees that the program is the source's
+init.source     the SHA-256 of init.c and the files that it includes, by which an installation sees that the program is the source's
 """
 
 from __future__ import annotations
@@ -38,8 +38,15 @@ class InitBuildHook(BuildHookInterface[Any]):
             raise SystemExit(f"steelyard: init.c does not compile; {_FIX}\n{done.stderr}")
         fresh.rename(folder / "init")
         digest = folder / "init.source.new"
-        digest.write_text(hashlib.sha256((folder / "init.c").read_bytes()).hexdigest() + "\n")
+        digest.write_text(_source_digest(folder) + "\n")
         digest.rename(folder / "init.source")
+
+
+def _source_digest(folder: Path) -> str:
+    """As `steelyard.sandboxes.init.binary` computes it."""
+    source = folder / "init.c"
+    others = sorted(path for path in folder.glob("*.c") if path != source)
+    return hashlib.sha256(b"".join(path.read_bytes() for path in (source, *others))).hexdigest()
 
 
 def platforms(host: str) -> str:

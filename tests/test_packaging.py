@@ -136,6 +136,11 @@ def test_an_init_of_another_source_is_not_current(built: Path) -> None:
     assert not is_current(built)
 
 
+def test_an_init_of_another_file_that_its_source_includes_is_not_current(built: Path) -> None:
+    built.with_name("watcher.c").write_text("int watched;\n")
+    assert not is_current(built)
+
+
 def test_an_init_without_a_digest_of_its_source_is_not_current(built: Path) -> None:
     built.with_name("init.source").unlink()
     assert not is_current(built)

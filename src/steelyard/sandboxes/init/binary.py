@@ -1,8 +1,8 @@
 """Where init is -> its path, compiled now if the installation has none and there is a compiler.
 
-    init.c          the source
+    init.c          the source, which includes the other .c files
     init            the program, made by the build hook (hatch_build.py)
-    init.source     the SHA-256 of the source that the program was made of
+    init.source     the SHA-256 of all of the source that the program was made of
 
 The digest decides, not the times of the files: an installer sets those in the order in which it unpacks.
 """
@@ -36,7 +36,7 @@ def is_current(binary: Path) -> bool:
     if not os.access(binary, os.X_OK):
         return False
     try:
-        source = hashlib.sha256(binary.with_name("init.c").read_bytes()).hexdigest()
+        source = source_digest(binary.parent)
     except FileNotFoundError:
         return True
     try:
@@ -45,12 +45,19 @@ def is_current(binary: Path) -> bool:
         return False
 
 
+def source_digest(folder: Path) -> str:
+    """Of init.c, then of each other .c file by name. Raises FileNotFoundError where there is no init.c."""
+    source = folder / "init.c"
+    others = sorted(path for path in folder.glob("*.c") if path != source)
+    return hashlib.sha256(b"".join(path.read_bytes() for path in (source, *others))).hexdigest()
+
+
 def _compiled_into_cache() -> Path:
     if not SOURCE.exists():
         raise InfraFault(
             "steelyard's init is missing from this installation, and so is its source; install it again"
         )
-    digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
+    digest = source_digest(SOURCE.parent)[:16]
     return Cache.default().build("init-binary", digest, _compile) / "init"
 
 
