@@ -27,7 +27,7 @@ PICTURES: dict[str, tuple[str, int, int, str]] = {
     "view-why": ("/run/RUN/why", 1280, 900, "light"),
     "view-narrow": ("/run/RUN/scorers", 360, 780, "light"),
 }
-REPORT = ("report", 1000, 1100)
+REPORT = ("report", 1060, 1100)
 MADE = 2000  # records of the report
 
 

@@ -55,7 +55,7 @@ def test_report_prints_rates_with_intervals_and_denominators(steelyard: Steelyar
     assert result.code == 0, result.err
     assert "120 trials (120 runs), 30 contracts, 2 agents" in result.out
     assert " of 60, 30 contracts" in result.out
-    assert "old solves less than new" in result.out
+    assert "new solves more than old" in result.out
     assert "Disclosure 4" not in result.out
 
 

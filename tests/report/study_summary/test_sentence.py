@@ -124,7 +124,7 @@ def test_contracts_of_one_agent_alone_are_said_to_be_left_out() -> None:
         by_agent(trials_of(ResultSet("x", tuple(lines), (None,) * 6)).records), "one", "two"
     )
     assert "2 contracts, 1 repeat" in made.sentence
-    assert "; 1 contract with decided trials of one agent only left out; " in made.sentence
+    assert "; without 1 contract that only one agent has decided trials on; " in made.sentence
 
 
 def test_long_names_leave_room_for_the_numbers() -> None:

@@ -111,7 +111,8 @@ def test_an_agent_that_is_duplicated_does_not_differ_from_its_copy() -> None:
 
 def test_a_contract_that_one_agent_lacks_is_named_and_no_pair() -> None:
     (found,) = summary(line("pass", "x", "a"), line("fail", "y", "a"), line("pass", "x", "b")).comparisons
-    assert (found.contracts, found.only_first, found.only_second) == (1, ("b",), ())
+    assert (found.first, found.second) == ("y", "x")
+    assert (found.contracts, found.only_first, found.only_second) == (1, (), ("b",))
 
 
 def test_agents_without_a_shared_contract_cannot_be_distinguished() -> None:
@@ -134,8 +135,8 @@ def test_flips_name_the_runs_of_both_agents() -> None:
     lines = [line("pass", "x", "a", folder="/runs/1"), line("fail", "y", "a", folder="/runs/2")]
     (found,) = summary(*lines).comparisons
     (flip,) = found.flips
-    assert (flip.contract, flip.first, flip.second, flip.difference) == ("a", "1 of 1", "0 of 1", -1.0)
-    assert (flip.first_runs, flip.second_runs) == (("/runs/1",), ("/runs/2",))
+    assert (flip.contract, flip.first, flip.second, flip.difference) == ("a", "0 of 1", "1 of 1", 1.0)
+    assert (flip.first_runs, flip.second_runs) == (("/runs/2",), ("/runs/1",))
 
 
 @pytest.mark.parametrize("cost", [None, float("nan"), -1, "free"])
@@ -181,7 +182,7 @@ def test_conditions_that_differ_are_listed() -> None:
     lines = [line("pass", "x"), line("fail", "y")]
     other = RunContext(conditions={"budget": "b2", "graders": "g1"}, agent_version="v2")
     (found,) = summary(*lines, contexts=[context(), other]).comparisons
-    assert [(one.what, one.first, one.second) for one in found.differences] == [("budget", "b1", "b2")]
+    assert [(one.what, one.first, one.second) for one in found.differences] == [("budget", "b2", "b1")]
     assert (found.conclusion, found.difference.value, found.p) == ("not comparable", None, None)
     assert "not compared: conditions differ (budget)" in found.sentence
     (same,) = summary(*lines, contexts=[context(), context()]).comparisons

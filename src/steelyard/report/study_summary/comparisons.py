@@ -52,11 +52,16 @@ AT_THE_END = Look()
 
 
 def compare_all(agents: dict[str, list[TrialRecord]], look: Look = AT_THE_END) -> tuple[AgentComparison, ...]:
-    """Every pair of agents, by name, with p-values that account for each other."""
-    found = [
-        _only_comparable(compare_agents(agents, *pair, look)) for pair in combinations(sorted(agents), 2)
-    ]
+    """Every pair of agents, the one that solved more second, with p-values that account for each other. Pairs of the best agent come first."""
+    descending = sorted(agents, key=lambda name: (_share(agents[name]), name), reverse=True)
+    pairs = [(worse, better) for better, worse in combinations(descending, 2)]
+    found = [_only_comparable(compare_agents(agents, *pair, look)) for pair in pairs]
     return _adjust(found)
+
+
+def _share(records: Sequence[TrialRecord]) -> float:
+    decided = [one.succeeded for one in records if one.is_decided]
+    return sum(decided) / len(decided) if decided else 0.0
 
 
 def _only_comparable(one: AgentComparison) -> AgentComparison:

@@ -78,7 +78,7 @@ def _missing(pairs: Sequence[Pair], more: int | None) -> str:
 def _left_out(one: AgentComparison) -> str:
     """Contracts that make no pair, because one agent has no decided trial on them."""
     apart = len(one.only_first) + len(one.only_second)
-    return f"; {_count(apart, 'contract')} with decided trials of one agent only left out" if apart else ""
+    return f"; without {_count(apart, 'contract')} that only one agent has decided trials on" if apart else ""
 
 
 def _undecided(one: AgentComparison) -> str:

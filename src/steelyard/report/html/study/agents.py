@@ -11,6 +11,7 @@ from steelyard.report.html.study.cells import (
     counted_cell,
     cut,
     estimate_cell,
+    estimates_cell,
     number_cell,
     spread_cell,
     table,
@@ -52,8 +53,8 @@ def leaderboard(agents: Sequence[AgentNumbers]) -> Markup:
     columns = (
         "agent",
         "success",
-        "undecided: if all fail or pass, and imputed",
-        "success, errors count as none",
+        "success if undecided trials …",
+        "success, errors count as failures",
         "quality",
         "cost of a success",
         "acceptance errors",
@@ -70,14 +71,7 @@ def _undecided(one: AgentNumbers) -> Child:
     """Bounds and imputation; nothing where every trial was decided."""
     if not one.bounds.undecided:
         return "none"
-    return join(
-        estimate_cell(one.bounds.worst),
-        " to ",
-        estimate_cell(one.bounds.best),
-        tag("br"),
-        "imputed ",
-        estimate_cell(one.imputed),
-    )
+    return estimates_cell({"fail": one.bounds.worst, "pass": one.bounds.best, "imputed": one.imputed})
 
 
 def _counted_named(counted: Sequence[Counted], name: str) -> Child:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from steelyard.report.html.element import Child, Markup, tag
+from steelyard.report.html.element import Child, Markup, join, tag
 from steelyard.report.html.plots import interval_words, point_words
 from steelyard.report.study_summary.model import Counted, Spread
 from steelyard.stats.estimate import Estimate
@@ -48,13 +48,24 @@ def estimate_cell(estimate: Estimate) -> Markup:
     """A rate with its interval and its denominators; the method shows under the pointer."""
     if estimate.value is None:
         return tag("span", "not known", title=estimate.why or None, class_="dim")
-    basis = f"n={estimate.n}" + (
-        f", {estimate.clusters} contract{'' if estimate.clusters == 1 else 's'}" if estimate.clusters else ""
-    )
-    said = "; ".join([estimate.method, *estimate.assumptions])
-    return tag(
-        "span", interval_words(estimate), tag("span", basis, class_="basis"), title=said, class_="nowrap"
-    )
+    return tag("span", _interval(estimate), _basis(estimate), class_="nowrap")
+
+
+def estimates_cell(named: Mapping[str, Estimate]) -> Child:
+    """Rates of the same trials, a line each, and their denominators once."""
+    lines = [tag("div", f"{name} ", _interval(one), class_="nowrap") for name, one in named.items()]
+    return join(*lines, next((_basis(one) for one in named.values() if one.value is not None), None))
+
+
+def _interval(estimate: Estimate) -> Markup:
+    if estimate.value is None:
+        return tag("span", "not known", title=estimate.why or None, class_="dim")
+    return tag("span", interval_words(estimate), title="; ".join([estimate.method, *estimate.assumptions]))
+
+
+def _basis(estimate: Estimate) -> Markup:
+    contracts = amount(estimate.clusters, "contract") if estimate.clusters else ""
+    return tag("span", ", ".join(filter(None, (f"n={estimate.n}", contracts))), class_="basis")
 
 
 def number_cell(estimate: Estimate, form: str = "{:.2f}") -> Markup:
