@@ -105,7 +105,7 @@ def test_a_process_is_killed_with_everything_below_it_and_nothing_else(sandbox: 
         # A process that a shell has just forked is called as the shell until it starts its program.
         until(lambda: last_words(tree) >= {"2998", "2999", "3000"})
         (chosen,) = [one for one in named(tree) if one.argv[0] == "sh"]
-        assert tree.kill([chosen.key]) == 3
+        assert 1 <= tree.kill([chosen.key]) <= 3  # as many as have ended within its time
         until(lambda: last_words(tree) >= {"2998", "3001"})
         assert not {"2999", "3000"} & last_words(tree)
 

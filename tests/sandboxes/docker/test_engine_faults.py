@@ -157,5 +157,5 @@ def test_an_agent_that_fills_the_engines_disk_with_tiny_files_has_itself_to_blam
     limits = Limits(memory_mb=256, guaranteed_mb=64, disk_mb=8, tmp_mb=4)
     spec = SandboxSpec(layers=(tmp_path,), image=image, limits=limits)
     with DockerBackend().start(spec) as sandbox, own.full(leave_bytes=12 << 20):
-        sandbox.run(Command(("sh", "-c", line), timeout_s=30))
+        sandbox.run(Command(("sh", "-c", line), timeout_s=PATIENCE_S))  # it ends where the disk is full
         assert sandbox.stop().disk_full

@@ -141,6 +141,7 @@ static uint64_t digest_of_file(const char *path) {
     return mix(mix(digest, &found.st_ino, sizeof found.st_ino), &found.st_dev, sizeof found.st_dev) | 1;
 }
 
+/* Or at the same time. */
 static bool is_later(const struct timespec *time, const struct timespec *than) {
     return time->tv_sec != than->tv_sec ? time->tv_sec > than->tv_sec : time->tv_nsec >= than->tv_nsec;
 }
@@ -242,19 +243,26 @@ static bool is_own_file(uint64_t digest, const struct stat *found) {
     return true;
 }
 
-/* A process became FOREIGN: what changes from now on may be its work. Files have no finer time than this clock. */
-static void begin_epoch(void) {
+/* A time after every change of a file so far, and not after any to come. A change may have the fine time, but no change is dated before the coarse
+ * clock, which may be several ticks late. Where somebody sets the clock back, changes so far may count as later ones. */
+static struct timespec time_between_changes(void) {
     const struct timespec pause = {0, 200000};
     struct timespec before, now;
+    clock_gettime(CLOCK_REALTIME, &before);
+    for (int i = 0; i < 5000; i++) {
+        clock_gettime(CLOCK_REALTIME_COARSE, &now);
+        if (!is_later(&before, &now)) break;
+        nanosleep(&pause, NULL);
+    }
+    return now;
+}
+
+/* A process became FOREIGN: what changes from now on may be its work. */
+static void begin_epoch(void) {
     if (written_in_epoch == 0) return;
     for (int i = 0, count = list_processes(); i < count; i++)
         if (processes[i].pid > 1 && kind_of(&processes[i]) != FOREIGN) watch_held_by(processes[i].pid);
-    clock_gettime(CLOCK_REALTIME_COARSE, &before);
-    do {
-        nanosleep(&pause, NULL);
-        clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    } while (is_later(&before, &now));
-    epoch_began[++epoch % KNOWN_EPOCHS] = now;
+    epoch_began[++epoch % KNOWN_EPOCHS] = time_between_changes();
     written_in_epoch = 0;
 }
 
@@ -472,7 +480,7 @@ static void know_folders(const char *path, int depth) {
 
 static void become_foreign(pid_t pid, struct origin *origin) {
     if (!tested_since.tv_sec) {
-        clock_gettime(CLOCK_REALTIME_COARSE, &tested_since);
+        tested_since = time_between_changes();
         if (work_folder[0]) know_folders(work_folder, 0);
     }
     keep_contents();
