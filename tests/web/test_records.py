@@ -1,4 +1,4 @@
-"""What the viewer counts over all runs is what the index says, whoever wrote it."""
+"""The viewer counts all runs as the index has them, whichever process wrote it."""
 
 from __future__ import annotations
 

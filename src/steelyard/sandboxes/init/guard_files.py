@@ -35,7 +35,7 @@ def guarding_payload(paths: Sequence[str], writers: Sequence[str] = ()) -> bytes
 
 
 def unpack_writers(paths: Sequence[str], payload: bytes) -> tuple[GuardedFile, ...]:
-    """Of the frame w. Where init says nothing, nobody was seen."""
+    """Of the frame w. Where init does not answer, no writer was seen."""
     rows = _WRITER.iter_unpack(
         payload if len(payload) == _WRITER.size * len(paths) else bytes(_WRITER.size) * len(paths)
     )

@@ -27,7 +27,7 @@ struct origin {
  * file was then `content`. HELD: likewise, and the file was open then (`check > file`): nobody else may have opened it since. */
 enum { NOT_SEEN, LAST, KEPT, HELD };
 
-/* What is told: NOT_SEEN, or */
+/* What is reported: NOT_SEEN, or */
 enum { WRITTEN_BY_OWN = 1, WRITTEN_BY_OTHERS = 2 };
 
 static struct guarded {
@@ -397,7 +397,7 @@ static void keep_contents(void) {
     }
 }
 
-/* Nobody opened a HELD file by whatever name, and it is still the one of that name. Where nothing can be watched, opens by its name count. */
+/* No other process opened a HELD file by any name, and it is still the one of that name. Where nothing can be watched, opens by its name count. */
 static bool is_still_held(const struct guarded *file) {
     struct stat found;
     if (file->chain || lstat(file->path, &found) != 0) return false;
