@@ -236,12 +236,18 @@ class Bench:
             changed = self.overlays if self.changed is None else self.changed
             other = container.apart(self.environment, changed, spec.separate, scratch)
             bench = replace(self, environment=other.environment, overlays=other.overlays, live=None)
-            outcome = bench._run_verifier_here(entry, spec, start, other.logs)  # noqa: SLF001  # one of us
+            outcome = bench._run_verifier_here(entry, spec, start, other.logs, self)  # noqa: SLF001  # one of us
         return replace(outcome, notes=(*outcome.notes, *other.notes))
 
     def _run_verifier_here(
-        self, entry: GraderEntry, spec: VerifierSpec, start: int, published: tuple[FileOverlay, ...] = ()
+        self,
+        entry: GraderEntry,
+        spec: VerifierSpec,
+        start: int,
+        published: tuple[FileOverlay, ...] = (),
+        of_work: Bench | None = None,
     ) -> Outcome:
+        """`of_work`: the bench of the work, where the verifier has a system of its own. Trusted trees start from that one, too."""
         contract = self.environment.contract
         overlays = self._with_own_tests()
         cleared = path_hijacks.without_path_hijacks(
@@ -260,7 +266,7 @@ class Bench:
             extra_mounts=run_verifier.verifier_mounts(contract, spec, published),
             user=str(spec.user or ""),
         )
-        verified = self._believed_reward(entry, spec, ran)
+        verified = (of_work or self)._believed_reward(entry, spec, ran)  # noqa: SLF001  # one of us
         end = CommandEnd(ran.finished, exit_stats)
         judged = _ended_badly(end, spec.timeout_s) or _judge_reward(verified, entry.pass_threshold)
         outcome = self._outcome(entry, spec, end, judged, start)

@@ -63,6 +63,13 @@ def test_what_no_check_starts_or_is_not_called_like_a_check_is_work(scripts: Scr
     assert made.carried_finding(edited(path)) is None
 
 
+@pytest.mark.parametrize("path", ["latest.sh", "contest.sh", "checkout.sh", "checksum.sh"])
+def test_a_program_whose_name_only_has_the_letters_of_a_check_is_work(scripts: Scripts, path: str) -> None:
+    check = {"id": "c", "cmd": f"sh {path}"}
+    made = scripts({**WITH_REFERENCE, "checks": [check]}, {f"repo/{path}": "true\n"})
+    assert made.left_behind(edited(path)) is None
+
+
 def test_without_a_reference_the_script_is_carried_with_a_finding(scripts: Scripts) -> None:
     made = scripts({"checks": [CHECK]})
     assert made.left_behind(edited("tests/run.sh")) is None

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.base import Edit, Twin
 from steelyard.bench.twin.catalogue import twin_of
-from steelyard.bench.twin.messages import words_have_value
+from steelyard.bench.twin.messages import Span, _around, words_have_value
 from steelyard.bench.twin.python.text import parsed
 
 SECRETS = tuple(b"secret %d" % number for number in range(8))
@@ -168,3 +170,21 @@ def test_the_opposite_of_a_truth_is_not_marked(body: str) -> None:
 def test_the_opposite_of_an_equality_of_javascript_is_marked() -> None:
     source = javascript("assert.deepEqual(total(2), other);") + javascript("assert.ok(even(2));", "even")
     assert made(source, path="x.test.js").marked == {"it"}
+
+
+def test_a_message_that_is_a_sum_of_very_many_texts_is_read() -> None:
+    """It is as deep as it is long: a reader that calls itself for each part comes to the end of the stack."""
+    message = " + ".join(["'more '"] * 1200 + ["'want 57'"])
+    assert not OLD.search(made(python(f"assert total(2, 3) == 57, {message}")).source.decode())
+
+
+SPANS = st.tuples(st.integers(0, 40), st.integers(0, 12)).map(lambda one: (one[0], sum(one)))
+
+
+@given(st.lists(SPANS), st.lists(SPANS, unique=True))
+def test_the_messages_around_a_place_are_all_that_it_lies_in(spans: list[Span], places: list[Span]) -> None:
+    edits = [Edit(start, end, "") for start, end in places]
+    assert _around(edits, spans) == {
+        edit: [number for number, (start, end) in enumerate(spans) if start <= edit.start and edit.end <= end]
+        for edit in edits
+    }

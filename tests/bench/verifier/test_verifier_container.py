@@ -13,11 +13,18 @@ import pytest
 import yaml
 
 from authoring import Author, Steelyard
+from steelyard.bench.run_check import Bench
 from steelyard.bench.verifier.container import is_excluded, leading_to
+from steelyard.contract.load import load_contract
+from steelyard.environment.prepare import Environment
 from steelyard.evidence.change.importer import Caps, import_folder
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.sandboxes.base import FileOverlay
+from steelyard.filesystem.cache import Cache
+from steelyard.graders.catalogue import installed_catalogue
+from steelyard.sandboxes.base import Facts, FileOverlay, SandboxSpec
 from steelyard.sandboxes.docker import archive
+from steelyard.sandboxes.fake import Answer, FakeBackend, FakeSandbox
+from steelyard.sandboxes.init.frames import Request
 
 
 @pytest.mark.parametrize(
@@ -155,3 +162,51 @@ def test_users_and_systems_of_a_verifiers_own_need_a_whole_system(
     check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", **options}
     contract = author.write({"tests/test.sh": "true\n"}, oracle={"checks": [check]})
     assert "needs `scope: system`" in steelyard("check", contract).out
+
+
+class Containers:
+    """A backend of fake containers; `collected` has a variable of each of those out of which artifacts were taken."""
+
+    def __init__(self) -> None:
+        self.collected: list[str] = []
+
+    def facts(self, spec: SandboxSpec) -> Facts:
+        return FakeBackend(answer).facts(spec)
+
+    def start(self, spec: SandboxSpec) -> FakeSandbox:
+        collected, system = self.collected, spec.env.get("SYSTEM", "")
+
+        class Container(FakeSandbox):
+            def copy_out(self, place: str, into: Path, taking: archive.Taking) -> None:
+                del place, into, taking
+                collected.append(system)
+
+        return Container(answer)
+
+
+def answer(request: Request) -> Answer:
+    """The verifier's only reward is a reward.txt that no process was seen to write."""
+    is_reading = "read" in request.argv
+    is_reward = is_reading and "/logs/verifier/reward.txt" in request.argv
+    return Answer(stdout=b"1\n") if is_reward else Answer(exit_code=3 if is_reading else 0)
+
+
+def test_trusted_work_for_a_verifier_container_is_taken_out_of_the_system_of_the_work(
+    author: Author, tmp_path: Path
+) -> None:
+    """A reward whose writer was not seen is compared with that of a trusted tree, which has artifacts of its own."""
+    separate = {"separate": {"env": {"SYSTEM": "verifier"}}}
+    check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", **separate}
+    folder = author.write(
+        {"tests/test.sh": "true\n"},
+        oracle={"checks": [check]},
+        environment={**SYSTEM, "env": {"SYSTEM": "work"}},
+    )
+    data = yaml.safe_load((folder / "contract.yaml").read_text())
+    del data["repository"]
+    (folder / "contract.yaml").write_text(yaml.safe_dump(data))
+    cache = Cache(tmp_path / "store")
+    contract = load_contract(folder, installed_catalogue(), cache)
+    containers = Containers()
+    Bench(Environment(contract, containers, "docker", (), None, cache), (), {}).run(contract.checks[0])
+    assert containers.collected == ["work", "work"]

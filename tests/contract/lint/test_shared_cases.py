@@ -15,6 +15,7 @@ SHARES = {
         3,
     ),
     "last argument": ("while read a; do\n  sh /workspace/run.sh $a || exit 1\ndone <cases\n", 2),
+    "blank line before a comment": ("\n# all\nwhile read a; do\n  sh run.sh $a\ndone < cases\n", 4),
 }
 KEEPS = {
     "own input": 'while read a b; do\n  [ "$(sh run.sh $a </dev/null)" = "$b" ] || exit 1\ndone < cases\n',
@@ -37,3 +38,8 @@ def test_work_that_is_started_with_the_cases_as_its_input_is_named(text: str, li
 @pytest.mark.parametrize("text", KEEPS.values(), ids=KEEPS)
 def test_a_loop_that_keeps_its_cases_is_not_named(text: str) -> None:
     assert [*sharing_lines(text)] == []
+
+
+def test_a_long_line_of_loops_takes_no_long_time() -> None:
+    """Without limits in its patterns a line of 5,000 words took hours."""
+    assert [*sharing_lines("while read a " * 5000)] == []

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.contract.model import Repository
+from steelyard.contract.snapshot import snapshot
 from steelyard.contract.snapshot.materialise import Caps, Item, materialise
 from steelyard.contract.snapshot.snapshot import Snapshot, look_at, take_snapshot
 from steelyard.contract.snapshot.tree_source import tree_items
@@ -82,6 +83,17 @@ def test_a_folder_in_which_nothing_changed_is_not_read_again(files: Path, store:
     assert other.root != first.root
     notes[0].write_text(f"{boot_tag()} {folder_stamp(files)}\n{first.root}\n")
     assert take(files, store).root == first.root
+
+
+def test_what_a_version_with_other_rules_remembers_of_a_folder_is_not_taken(
+    files: Path, store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(files, store)
+    while not (notes := list((store.root / "locks").glob("trees.*"))):
+        take(files, store)
+    notes[0].write_text(f"{boot_tag()} {folder_stamp(files)}\n{'0' * 64}\n")
+    monkeypatch.setattr(snapshot, "SCHEMA", "steelyard.snapshot/of other rules")
+    assert take(files, store).root != "0" * 64
 
 
 def test_looking_at_a_folder_tells_what_a_snapshot_of_it_would(files: Path, store: Cache) -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from steelyard.errors import GraderFault
 from steelyard.sandboxes.base import Command, SandboxSpec
-from steelyard.sandboxes.fake import Answer, FakeBackend
-from steelyard.sandboxes.limits.time_allowance import TimeAllowance, TimedBackend
+from steelyard.sandboxes.docker.sandbox import DockerSandbox
+from steelyard.sandboxes.fake import Answer, FakeBackend, FakeSandbox
+from steelyard.sandboxes.limits.time_allowance import TimeAllowance, TimedBackend, timed
 
 
 class Clock:
@@ -65,3 +66,10 @@ def test_a_command_within_the_allowance_runs_as_ever() -> None:
     with allowance.spending(), backend.start(SandboxSpec(layers=())) as sandbox:
         assert sandbox.run(Command(("greet",))).stdout.text == "hello"
         assert sandbox.stop() is not None
+
+
+def test_a_timed_container_has_every_method_of_a_container() -> None:
+    """A verifier with a system of its own takes artifacts out of it, which only a container can do."""
+    with FakeSandbox(lambda _: Answer()) as sandbox:
+        names = {name for name in dir(DockerSandbox) if not name.startswith("_")}
+        assert names <= set(dir(timed(sandbox, TimeAllowance(1))))

@@ -30,8 +30,10 @@ CHANGED = "check_script_changed"
 CARRIED = "check_script_from_change"
 MAX_SCRIPT_BYTES = 1 << 20
 MAX_DEPTH = 4  # of scripts that start scripts
+# `latest.py` and `checkout.py` are programs.
 _CHECKS = deferred_pattern(
-    r"(^|/)(tests?|specs?|t|checks?|\.?ci|\.github|hack)/|(^|/)[^/]*(test|check|verify|validate)[^/]*$"
+    r"(^|/)(tests?|specs?|t|checks?|\.?ci|\.github|hack)/"
+    r"|(^|/)[^/]*((?<!la)(?<!con)(?<!fas)test|check(?!out|sum|point)|verify|validate)[^/]*$"
 )
 _BASELINE = "check `{}` starts this script; the bench uses the baseline's file. `runner_files` can allow it"
 _CARRIED = "check `{}` starts this script, so the change may decide about itself; kept on the bench"

@@ -52,15 +52,47 @@ def companion_edits(
     """For each edit of a value, those of the texts beside it."""
     found: dict[Edit, tuple[Edit, ...]] = {}
     taken = sorted(edits)
+    beside = _messages_beside(edits, list(messages))
     for edit in edits:
-        beside = [one for one in messages if one.start <= edit.start and edit.end <= one.end]
         more: list[Edit] = []
-        for new in (new for one in beside for text in one.texts for new in _in_text(source, edit, one, text)):
+        for new in (
+            new for one in beside[edit] for text in one.texts for new in _in_text(source, edit, one, text)
+        ):
             if _is_free(taken, new):
                 bisect.insort(taken, new)
                 more.append(new)
         if more:
             found[edit] = tuple(more)
+    return found
+
+
+def _messages_beside(edits: Sequence[Edit], messages: Sequence[Message]) -> dict[Edit, list[Message]]:
+    """The messages that each edit lies in, with those of their values that it lies in."""
+    spans = _around(edits, [(one.start, one.end) for one in messages])
+    values = sorted({span for one in messages for span in one.values})
+    parts = _around(edits, values)
+    own = [frozenset(one.values) for one in messages]
+    return {
+        edit: [
+            messages[number]._replace(
+                values=tuple(values[part] for part in parts[edit] if values[part] in own[number])
+            )
+            for number in numbers
+        ]
+        for edit, numbers in spans.items()
+    }
+
+
+def _around(edits: Sequence[Edit], spans: Sequence[Span]) -> dict[Edit, list[int]]:
+    """The numbers of the spans that each edit lies in. In one pass: a file may have thousands of both."""
+    waiting = sorted(range(len(spans)), key=lambda number: spans[number], reverse=True)
+    found: dict[Edit, list[int]] = {}
+    begun: list[int] = []
+    for edit in sorted(edits):
+        while waiting and spans[waiting[-1]][0] <= edit.start:
+            begun.append(waiting.pop())
+        begun = [number for number in begun if spans[number][1] >= edit.start]
+        found[edit] = sorted(number for number in begun if edit.end <= spans[number][1])
     return found
 
 
@@ -133,9 +165,8 @@ def _word(text: str) -> re.Pattern[bytes]:
 
 
 def _pairs(source: bytes, edit: Edit, values: Iterable[Span]) -> Iterator[tuple[str, str]]:
-    """How a text may write the value before and after the edit: as a part of the largest expression first."""
-    around = [one for one in values if one[0] <= edit.start and edit.end <= one[1]]
-    for start, end in [*sorted(around, key=lambda one: one[0] - one[1]), (edit.start, edit.end)]:
+    """How a text may write the value before and after the edit: as a part of the largest expression around it first."""
+    for start, end in [*sorted(values, key=lambda one: one[0] - one[1]), (edit.start, edit.end)]:
         old = source[start:end].decode(errors="replace")
         before, after = source[start : edit.start], source[edit.end : end]
         yield from _wordings(

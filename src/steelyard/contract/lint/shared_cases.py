@@ -20,7 +20,8 @@ MAX_BYTES = 1 << 20
 SHARED = "the work shares its standard input with `read`, so it can take all cases, and none is tried"
 FIX = "start it with `</dev/null`, or read from another descriptor: `read -u 3 a b; ... done 3< cases`"
 _SHELL = (".sh", ".bash")
-_LOOP = re.compile(r"\bwhile\b[^\n;]*\bread\b(?![^\n;]*(?:-u|<&))[^\n;]*[;\n]\s*do\b")
+# With limits: otherwise a long line of nothing but these words takes minutes
+_LOOP = re.compile(r"\bwhile\b[^\n;]{0,200}?\bread\b(?![^\n;]{0,200}(?:-u|<&))[^\n;]{0,200}[;\n]\s*do\b")
 _END = re.compile(r"(?:^|[;\n&|])\s*(?:done\b(?P<after>[^\n;&|)]*)|(?P<inner>(?:while|for|until)\b))")
 _STARTS = re.compile(
     r"(?:^|[\s;&|(`\"])(?:(?:sh|bash|dash|node|perl|ruby|php|lua|java|python3?(?:\.\d+)?)\s+(?!/tests/)[\w.$\"'{/-]"
@@ -51,7 +52,7 @@ def shared_cases(contract: Contract) -> list[Problem]:
 
 def sharing_lines(text: str) -> Iterator[int]:
     """Numbers of the lines that start the work in a loop over its cases."""
-    text = re.sub(r"(?m)^\s*#.*$", "", text)
+    text = re.sub(r"(?m)^[^\S\n]*#.*$", "", text)
     for loop in _LOOP.finditer(text):
         body = _body(text, loop)
         if body is None:

@@ -184,8 +184,7 @@ def _listed(repository: Repository, path: Path) -> tuple[str, dict[str, Entry]]:
 
 def _root_of(repository: Repository, path: Path, cache: Cache) -> str:
     """The content root of a folder; its files are read again once the kernel says that one of them changed."""
-    place = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:40]
-    note = lock_of(cache.path("trees", place))
+    note = lock_of(cache.path("trees", _key(place=os.fsencode(path.absolute()).hex())))
     return _as_named(repository, remembered(path, note, lambda: content_root(_entries_of(repository, path))))
 
 

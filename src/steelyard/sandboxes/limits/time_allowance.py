@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 from steelyard.errors import GraderFault
 from steelyard.evidence.change.captured_tree import CapturedTree
@@ -30,6 +31,9 @@ from steelyard.sandboxes.base import (
     SandboxSpec,
 )
 from steelyard.sandboxes.process_tree import ProcessTree
+
+if TYPE_CHECKING:
+    from steelyard.sandboxes.docker.archive import Taking
 
 _S = 1e9
 
@@ -141,6 +145,9 @@ class _TimedSandbox:
 
     def running_tree(self) -> CapturedTree | None:
         return self._sandbox.running_tree()
+
+    def copy_out(self, place: str, into: Path, taking: Taking) -> None:
+        self._sandbox.copy_out(place, into, taking)  # type: ignore[attr-defined]  # a container's only
 
     def close(self) -> None:
         self._sandbox.close()

@@ -178,10 +178,15 @@ def _messages(text: Text, statement: ast.stmt) -> list[Span]:
 
 def _strings(text: Text, node: ast.expr) -> list[Span]:
     """The strings in an expression; what an f-string puts in is a part of it."""
-    if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-        return [text.span(node)]
-    inner = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
-    return [span for one in inner for span in _strings(text, one)]
+    found: list[Span] = []
+    waiting = [node]  # no recursion: a sum of many texts is as deep as it is long
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.JoinedStr) or (isinstance(one, ast.Constant) and isinstance(one.value, str)):
+            found.append(text.span(one))
+        else:
+            waiting += reversed([part for part in ast.iter_child_nodes(one) if isinstance(part, ast.expr)])
+    return found
 
 
 def _docstring(text: Text, function: Function) -> list[Span]:
