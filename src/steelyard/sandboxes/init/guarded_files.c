@@ -935,6 +935,26 @@ static bool keeps_what_is_there(const struct seccomp_notif *call, uint32_t shown
     return !(flags & O_TRUNC) && found.st_size > 0 && whose_content(file) != WRITTEN_BY_OWN;
 }
 
+/* 0: not known. */
+static uint64_t mount_of(const char *path) {
+    struct statx found;
+    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &found) != 0) return 0;
+    return found.stx_mask & STATX_MNT_ID ? found.stx_mnt_id : 0;
+}
+
+/* Whether the call will fail: tested code may have taken the right to write away, and the verifier gives it back at its end. */
+static bool is_refused(const struct seccomp_notif *call, uint32_t shown, const char *path) {
+    static char source[4096 + 64];
+    struct stat found;
+    const uint64_t flags = flags_of_call(call, shown);
+    if (shown != MOVE_0 && shown != MOVE_1)
+        return (flags & O_CREAT && flags & O_EXCL && lstat(path, &found) == 0) || open_error(path, flags, wanted_by(flags)) != 0;
+    if (!read_place(call, shown, false, source, sizeof source)) return false;
+    if (change_error(source, false, true) || change_error(path, false, false)) return true;
+    const uint64_t from = mount_of(source), to = mount_of(path);
+    return from && to && from != to;
+}
+
 static bool descends_from_foreign(pid_t pid, pid_t own) {
     struct process process;
     char name[12];
@@ -976,6 +996,7 @@ static void look_at_write(const struct seccomp_notif *call, uint32_t shown) {
         if (!is_pending(call)) return; /* they ended it first */
         file = find_guarded(resolved); /* they may have moved the folder meanwhile */
     }
+    if (is_ours && is_refused(call, shown, resolved)) return; /* nothing is written */
     const bool moves = shown == MOVE_0 || shown == MOVE_1, is_own = is_ours && (!moves || moves_own_file(call, shown));
     if (is_own) note_own_write(resolved, &origin);
     else forget_own_file(digest_of_file(resolved));
