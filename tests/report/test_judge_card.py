@@ -13,7 +13,7 @@ from rich.console import Console
 from shown_results import WIDTHS, printed, result
 
 from steelyard.report.breakdown import breakdown_of
-from steelyard.report.judge_card import MOST_LINES, gates_of, judge_card, judge_word
+from steelyard.report.judge_card import MOST_LINES, judge_card, judge_word, three_results_of
 from steelyard.report.summary import summarise
 from steelyard.report.terminal import table_of_judged, table_of_results
 
@@ -175,13 +175,13 @@ def test_the_reward_has_a_column_only_where_it_is_another_number() -> None:
         (judge(verdict="FAIL", steered=True), "FAIL"),
     ],
 )
-def test_a_judgement_in_a_word(shown: Any, word: str) -> None:
+def test_a_judgement_is_one_word_in_a_table(shown: Any, word: str) -> None:
     assert judge_word(shown).plain == word
 
 
-def test_three_gates_stand_side_by_side() -> None:
-    assert gates_of(result(judge=judge())).plain == "checks FAIL  judge PASS  run finished"
-    assert gates_of(result()).plain == "checks FAIL  judge not asked  run finished"
+def test_checks_judge_and_run_stand_side_by_side() -> None:
+    assert three_results_of(result(judge=judge())).plain == "checks FAIL  judge PASS  run finished"
+    assert three_results_of(result()).plain == "checks FAIL  judge not asked  run finished"
 
 
 def test_the_rate_of_the_judge_has_its_interval_and_leaves_out_what_it_did_not_say() -> None:

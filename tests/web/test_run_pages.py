@@ -1,4 +1,4 @@
-"""The pages of one run show its three gates, its trace, its change, its grades and its evidence, whatever its state."""
+"""The pages of one run show its three results, its trace, its change, its grades and its evidence, whatever its state."""
 
 from __future__ import annotations
 

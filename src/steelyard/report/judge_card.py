@@ -46,8 +46,8 @@ def run_word(result: Mapping[str, Any]) -> str:
     return "violation" if badge == "FAIL" and not is_stopped else _RUN_WORDS.get(badge, "invalid")
 
 
-def gates_of(result: Mapping[str, Any]) -> Text:
-    """`checks FAIL  judge PASS  run finished`: three gates, and none hides another."""
+def three_results_of(result: Mapping[str, Any]) -> Text:
+    """`checks FAIL  judge PASS  run finished`: three results, and none hides another."""
     judge = result.get("judge")
     return Text("  ").join(
         [

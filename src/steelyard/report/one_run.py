@@ -21,7 +21,7 @@ from steelyard.filesystem.tree import shown
 from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.agent_output import agent_output
 from steelyard.report.breakdown import breakdown_of, errors_of
-from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
+from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, judge_card, three_results_of
 from steelyard.report.lines.wrapping import print_wrapped, width_of, wrap_words
 from steelyard.report.plain import one_line, quoted
 from steelyard.report.session import answer_of, conversation_of, failed_connections, steps_of
@@ -106,7 +106,7 @@ def _fitted(line: str, width: int) -> Text:
 
 
 def _print_verdict(console: Console, result: Mapping[str, Any]) -> None:
-    """The agent, how it ended, and three gates side by side."""
+    """The agent, how it ended, and three results side by side."""
     ended = f" ({one_line(result['rationale'])})" if result.get("rationale") else ""
     console.print(Text(result["run"], "bold"), soft_wrap=True)
     print_wrapped(
@@ -120,7 +120,8 @@ def _print_verdict(console: Console, result: Mapping[str, Any]) -> None:
     print_wrapped(console, Text(story_of(result), "bold"))
     numbers = f"  score {number(result['score'])}  reward {number(result['reward'])}"
     print_wrapped(
-        console, Text.assemble("verdict ", coloured(result["verdict"]), "  ", gates_of(result), numbers)
+        console,
+        Text.assemble("verdict ", coloured(result["verdict"]), "  ", three_results_of(result), numbers),
     )
     for line in disagreement_of(result):
         print_wrapped(console, line)

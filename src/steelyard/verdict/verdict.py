@@ -72,7 +72,7 @@ class GradedRun:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Three gates side by side (checks, judge, badge), and none hides another."""
+    """Three results side by side (checks, judge, badge), and none hides another."""
 
     verdict: Decision
     status: RunStatus

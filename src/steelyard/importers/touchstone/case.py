@@ -8,7 +8,7 @@
     the other graders                 graders
     expect.pass_threshold             pass_threshold
 
-`matrix` says who is tried, which is no part of a contract: `steelyard run --agent ...`.
+`matrix` names agents, which are no part of a contract: `steelyard run --agent ...`.
 """
 
 from __future__ import annotations
@@ -198,6 +198,6 @@ def _installs(wanted: CaseEnvironment | None) -> Iterator[str]:
 def _notes(case: Case, graders: Graders) -> Iterator[str]:
     yield from graders.notes
     if case.matrix:
-        yield "its matrix says who is tried; here that is `steelyard run --agent ...`"
+        yield "its matrix names agents; here `steelyard run --agent ...` does"
     if case.source is None:
         yield "it starts from nothing"

@@ -1,4 +1,4 @@
-"""A record -> the head of its pages: what was decided, three gates side by side, why they differ, and the tabs."""
+"""A record -> the head of its pages: what was decided, three results side by side, why they differ, and the tabs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run_header(record: RunRecord, tab: str) -> Markup:
         "div",
         _title(record),
         _notices(record),
-        gates(record) if record.result else None,
+        three_results(record) if record.result else None,
         tab_bar(_tabs(record, tab), "Parts of this run"),
         class_="run-head",
     )
@@ -156,8 +156,8 @@ def _gradings(record: RunRecord) -> Markup:
     )
 
 
-def gates(record: RunRecord) -> Markup:
-    """The three gates of a run. None stands for another, so each says what it is about."""
+def three_results(record: RunRecord) -> Markup:
+    """The three results of a run. None stands for another, so each says what it is about."""
     result = record.result
     judge = result.get("judge")
     return join(
@@ -178,7 +178,7 @@ def gates(record: RunRecord) -> Markup:
             _gate("Run badge", run_word(result), _run_why(result), url("run", record.run, "evidence")),
             class_="gates",
             role="group",
-            aria_label="The three gates of this run",
+            aria_label="The three results of this run",
         ),
         notice(
             MEANING[str(result["disagreement"])][:1].upper() + MEANING[str(result["disagreement"])][1:] + ".",
