@@ -133,7 +133,9 @@ def imported_rooms() -> dict[str, set[str]]:
 
 
 def inside(name: str) -> list[str]:
-    return [module for module in MODULES if room(module) == name]
+    found = [module for module in MODULES if room(module) == name]
+    assert found, f"there is no room {name}"
+    return found
 
 
 def test_every_room_is_on_the_list() -> None:

@@ -239,7 +239,7 @@ def test_swebench_reads_a_report_that_the_command_writes(stage: Stage) -> None:
     ],
     ids=["full", "partial", "nothing", "broken"],
 )
-def test_swebench_by_a_test_patch(
+def test_swebench_with_a_test_patch_scores_what_it_resolves(
     stage: Stage, after: str, resolution: str, score: float, combined: float
 ) -> None:
     result = stage.grade(patch(CART, after), SWEBENCH, files=IN_REPO)
@@ -280,7 +280,7 @@ def test_a_test_patch_that_does_not_apply_is_found_by_check(stage: Stage, steely
 
 
 # ---- evidence only
-def test_expected_files_and_patterns(stage: Stage) -> None:
+def test_files_scores_expected_files_and_patterns(stage: Stage) -> None:
     files = {"expected/docs/cart.md": "# Carts\n"}
     grader = {"type": "files", "expect_dir": "expected", "patterns": ["sum\\(", "retry"]}
     result = stage.grade(patch(CART, FIXED) + added("docs/cart.md", "# Carts\n"), grader, files=files)

@@ -40,6 +40,7 @@ def test_a_folder_that_takes_no_file_ends_the_copy_and_raises_nothing(tmp_path: 
     live.write("stdout", b"one\n")
     live.write("stdout", b"two\n")
     live.close()
+    assert not folder.file("agent").exists()
 
 
 class _Starred:

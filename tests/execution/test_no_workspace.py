@@ -146,7 +146,7 @@ def test_a_verifier_of_another_file_is_refused(author: Author, steelyard: Steely
     assert "the answer is at /workspace/answer.txt" in result.out
 
 
-def test_an_answer_in_a_container(author: Author, steelyard: Steelyard) -> None:
+def test_an_answer_in_a_container_is_graded(author: Author, steelyard: Steelyard) -> None:
     contract = question(
         author, answer="report.md", environment={**SMALL, "sandbox": "docker", "image": image().id}
     )

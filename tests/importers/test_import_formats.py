@@ -582,8 +582,11 @@ def test_files_are_looked_at_although_a_key_is_wrong(task: Path) -> None:
 
 
 def test_a_compose_file_by_another_name_is_a_file_of_the_task(task: Path) -> None:
+    """Harbor reads `docker-compose.yaml` only."""
     put(task, {"environment/docker-compose.yml": "services: {}\n"})
-    harbor.convert(task, Options())
+    copied = harbor.convert(task, Options()).copied["environment"]
+    assert (copied.source / "docker-compose.yml").is_file()
+    assert not copied.leave
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def test_the_influence_of_a_contract_is_the_derivative_of_lifelines_weighted_cur
         return logs
 
     steps = [step for step in clustered_steps(durations, 0.95) if 0 < step.survival < 1]
+    assert steps
     slopes = np.array([(log_survival(name, 1e-5) - log_survival(name, -1e-5)) / 2e-5 for name in names])
     errors = np.sqrt(len(names) / (len(names) - 1) * (slopes**2).sum(axis=0))
     quantile = stats.t.ppf(0.975, len(names) - 1)

@@ -153,7 +153,9 @@ def test_an_answer_that_an_operator_broke_off_is_unknown() -> None:
         (None, [graded("fail"), graded("fail", required=False)], "none"),
     ],
 )
-def test_how_they_disagree(judge: Judgement | None, grades: list[Graded], expected: str) -> None:
+def test_a_disagreement_of_checks_and_judge_has_its_name(
+    judge: Judgement | None, grades: list[Graded], expected: str
+) -> None:
     assert decided(grades, judge, Rule()).disagreement == expected
 
 

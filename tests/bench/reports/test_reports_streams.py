@@ -121,11 +121,15 @@ def test_libtest_is_read() -> None:
 
 def test_a_libtest_that_stops_in_the_middle_is_refused() -> None:
     lines = (REPORTS / "cargo.jsonl").read_bytes().splitlines(keepends=True)
-    for end in range(1, len(lines)):
-        whole = lines[end - 1].startswith(b'{ "type": "suite", "event"') and b"started" not in lines[end - 1]
-        if not whole and not lines[end - 1].startswith(b'{"type":"target"'):
-            with pytest.raises(BadReport):
-                parse_libtest(b"".join(lines[:end]))
+    between = [
+        end
+        for end, line in enumerate(lines, 1)
+        if line.startswith(b'{"type":"target"') or (b'"type": "suite"' in line and b"started" not in line)
+    ]
+    assert len(between) == 5  # after the names of two programs, and after three summaries
+    for end in set(range(1, len(lines))) - set(between):
+        with pytest.raises(BadReport):
+            parse_libtest(b"".join(lines[:end]))
 
 
 def test_a_libtest_that_runs_other_tests_than_it_announced_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 from pathlib import Path
 
 import pytest
@@ -129,5 +130,8 @@ def test_any_package_json_is_read_without_a_crash(text: bytes) -> None:
 
 
 @given(st.text("*?[]{}(|)/.a-!^\\", max_size=20))
-def test_any_pattern_is_understood_or_matches_nothing(pattern: str) -> None:
-    chosen(NodeCommand("node", (), (pattern,)), FILES, typescript=True)
+def test_any_pattern_chooses_known_files_or_the_file_of_that_name(pattern: str) -> None:
+    assert set(chosen(NodeCommand("node", (), (pattern,)), FILES, typescript=True)) <= {
+        *FILES,
+        posixpath.normpath(pattern),
+    }

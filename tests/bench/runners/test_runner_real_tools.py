@@ -53,7 +53,7 @@ def outcomes(reported: Reported) -> dict[str, str]:
 
 
 @needs("prove")
-def test_prove(run: RunTool) -> None:
+def test_each_test_of_prove_is_read(run: RunTool) -> None:
     cart = "use Test::More tests => 2;\nok(1, 'adds');\nis(2 - 1, 2, 'removes');\n"
     other = "use Test::More tests => 1;\nok(1, 'adds');\n"
     assert outcomes(run("prove -r t", {"t/cart.t": cart, "t/deep/other.t": other})) == {
@@ -70,7 +70,7 @@ def test_a_perl_that_leaves_early_is_a_problem(run: RunTool) -> None:
 
 
 @needs("ctest", "cmake", "cc", "make")
-def test_ctest(run: RunTool) -> None:
+def test_each_test_of_ctest_is_read(run: RunTool) -> None:
     lists = "cmake_minimum_required(VERSION 3.21)\nproject(cart C)\nenable_testing()\nadd_executable(cart cart.c)\n"
     lists += "add_test(NAME adds COMMAND cart 0)\nadd_test(NAME removes COMMAND cart 1)\n"
     main = "#include <stdlib.h>\nint main(int c, char **v) { return c < 2 || atoi(v[1]); }\n"
@@ -82,7 +82,7 @@ def test_ctest(run: RunTool) -> None:
 
 
 @needs("bats")
-def test_bats(run: RunTool) -> None:
+def test_each_test_of_bats_is_read(run: RunTool) -> None:
     cart = '@test "adds" { [ $((1 + 1)) = 2 ]; }\n@test "removes" { [ $((2 - 1)) = 2 ]; }\n'
     assert outcomes(run("bats test", {"test/cart.bats": cart})) == {
         "cart.bats::adds": "passed",
@@ -91,7 +91,7 @@ def test_bats(run: RunTool) -> None:
 
 
 @needs("rspec")
-def test_rspec(run: RunTool) -> None:
+def test_each_test_of_rspec_is_read(run: RunTool) -> None:
     cart = 'RSpec.describe "cart" do\n  it("adds") { expect(2).to eq(2) }\n  it("removes") { expect(1).to eq(2) }\nend\n'
     assert outcomes(run("rspec", {"spec/cart_spec.rb": cart})) == {
         "spec/cart_spec.rb::cart adds": "passed",
@@ -100,7 +100,7 @@ def test_rspec(run: RunTool) -> None:
 
 
 @needs("go")
-def test_go(run: RunTool) -> None:
+def test_each_test_of_go_is_read(run: RunTool) -> None:
     cart = 'package cart\n\nimport "testing"\n\nfunc TestAdd(t *testing.T) {}\nfunc TestRemove(t *testing.T) { t.Fatal("no") }\n'
     files = {"go.mod": "module example.com/shop\n\ngo 1.19\n", "cart/cart_test.go": cart}
     env = {"GOCACHE": "/tmp/go-cache", "GOPATH": "/tmp/go", "GOFLAGS": "-mod=mod"}

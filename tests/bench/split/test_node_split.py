@@ -143,7 +143,7 @@ def test_a_class_that_the_contract_does_not_name_is_refused_with_the_way_out(spl
     assert "list 'Cart' under the check's `objects`" in details(ran)
 
 
-def test_a_function_as_the_whole_module(split: SplitStage) -> None:
+def test_a_function_that_is_the_whole_module_is_called(split: SplitStage) -> None:
     ran = tried(
         split,
         "module.exports = (a) => a + 1; module.exports.zero = 0;",

@@ -30,7 +30,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory, home_of_pytest: Path, kind: st
 
 
 @pytest.mark.parametrize("name", [*names(WORKS), *names(AROUND), "test_visible"])
-def test_it_works(ran: Ran, name: str) -> None:
+def test_what_can_cross_passes(ran: Ran, name: str) -> None:
     assert outcomes(ran)[name] == "passed", details(ran)
 
 

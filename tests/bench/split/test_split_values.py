@@ -213,7 +213,7 @@ MALFORMED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_refused(name: str) -> None:
+def test_malformed_data_is_refused(name: str) -> None:
     with pytest.raises(values.Malformed):
         values.decode(MALFORMED[name], lie)
 
@@ -259,7 +259,7 @@ def test_keys_that_were_made_to_collide_are_refused() -> None:
 @pytest.mark.parametrize(
     "line", [b'{"a": NaN}', b'{"a": 1, "a": 2}', b"[" * 5000, b"[]", b"1", b'{"a": 1} x', b"\xff", b""]
 )
-def test_no_frame(line: bytes) -> None:
+def test_a_line_that_is_no_frame_is_refused(line: bytes) -> None:
     with pytest.raises(values.Malformed):
         values.from_line(line)
 

@@ -100,10 +100,10 @@ def test_many_names_are_asked_for_in_parts_and_few_are_noted() -> None:
 
 
 @pytest.mark.parametrize("folder", ["", ".", "bin", "/workspace", "/workspace/bin", "/usr/../workspace/bin"])
-def test_a_folder_in_the_workspace(folder: str) -> None:
+def test_a_folder_in_the_workspace_is_in_the_tree(folder: str) -> None:
     assert is_in_tree(folder)
 
 
 @pytest.mark.parametrize("folder", ["/usr/bin", "..", "/workspace2", "/"])
-def test_a_folder_elsewhere(folder: str) -> None:
+def test_a_folder_elsewhere_is_not_in_the_tree(folder: str) -> None:
     assert not is_in_tree(folder)

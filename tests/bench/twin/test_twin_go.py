@@ -467,7 +467,9 @@ def test_tests_for_some_systems_only_are_not_required(path: str, head: bytes) ->
         ("go test -tags integration ./...", "cart/cart_test.go", False),
     ],
 )
-def test_which_files_a_command_runs(command: str, path: str, *, runs: bool) -> None:
+def test_a_file_is_surely_run_if_the_command_names_its_package_and_leaves_nothing_out(
+    command: str, path: str, *, runs: bool
+) -> None:
     assert is_surely_run(path, Suite(command, tuple(command.split()))) is runs
 
 

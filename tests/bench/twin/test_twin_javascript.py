@@ -199,7 +199,7 @@ def test_what_cannot_be_made_wrong_for_certain_is_left_alone(body: str) -> None:
         ("await expect(p).resolves.toBe(true);", "await expect(p).resolves.toBe(false);"),
     ],
 )
-def test_expectations_of_other_libraries(before: str, after: str) -> None:
+def test_expectations_of_other_libraries_are_changed(before: str, after: str) -> None:
     source = f"it('m', async () => {{ {before} }});"
     made = twin_javascript(source.encode(), "a.spec.ts", SECRET)
     assert made is not None

@@ -225,7 +225,7 @@ def test_integration_tests_have_a_twin_where_the_command_runs_cargo(
         ("cargo test --lib", False),
     ],
 )
-def test_which_files_a_command_runs(command: str, *, runs: bool) -> None:
+def test_a_file_is_surely_run_if_the_command_runs_its_target_whole(command: str, *, runs: bool) -> None:
     assert is_surely_run("tests/acceptance.rs", Suite(command, tuple(command.split()))) is runs
 
 

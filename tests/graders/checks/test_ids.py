@@ -222,7 +222,7 @@ def test_a_worse_result_never_raises_the_share(
         ("test_x (not dotted)", ""),
     ],
 )
-def test_names_of_unittest(declared: str, name: str) -> None:
+def test_an_id_of_unittest_becomes_a_dotted_name(declared: str, name: str) -> None:
     assert dotted_name(declared) == name
 
 
@@ -238,7 +238,7 @@ def test_names_of_unittest(declared: str, name: str) -> None:
         ("test_x", ""),
     ],
 )
-def test_the_file_of_an_id(declared: str, path: str) -> None:
+def test_an_id_names_the_file_of_its_test(declared: str, path: str) -> None:
     assert file_of(declared) == path
 
 

@@ -170,7 +170,7 @@ def refused(tmp_path: Path, **keys: Any) -> list[Problem]:
     return caught.value.problems
 
 
-def test_the_defaults_of_tests(tmp_path: Path) -> None:
+def test_tests_weighs_1_and_is_not_required_by_default(tmp_path: Path) -> None:
     (entry,), _ = examined(tmp_path, {"type": "tests", "cmd": "make test"})
     assert (entry.under, entry.required, entry.weight, entry.gate) == ("acceptance", False, 1.0, False)
     assert isinstance(entry.grader, RunsTests)

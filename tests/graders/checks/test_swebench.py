@@ -65,7 +65,9 @@ def graded(report: Reported, grader: SweBench = GRADER, forged: bool = False) ->
 
 
 @pytest.mark.parametrize(("report", "outcome", "score", "resolution", "broken"), ROWS)
-def test_resolution(report: Reported, outcome: str, score: float, resolution: str, broken: bool) -> None:  # noqa: FBT001
+def test_the_report_decides_outcome_score_and_resolution(
+    report: Reported, outcome: str, score: float, resolution: str, broken: bool
+) -> None:  # noqa: FBT001
     grade = graded(report)
     assert (grade.outcome, grade.score, grade.disqualifies) == (outcome, score, broken)
     assert grade.data["resolution"] == resolution
@@ -171,7 +173,7 @@ def examined(tmp_path: Path, text_of_patch: str = PATCH, /, **keys: Any) -> tupl
     return loaded.graders[0], warnings
 
 
-def test_the_defaults_of_swebench(tmp_path: Path) -> None:
+def test_swebench_weighs_1_and_is_not_required_by_default(tmp_path: Path) -> None:
     entry, _ = examined(tmp_path)
     assert (entry.under, entry.required, entry.weight, entry.executes) == ("acceptance", False, 1.0, True)
     assert isinstance(entry.grader, SweBench)

@@ -158,7 +158,9 @@ def loaded(tmp_path: Path, **keys: Any) -> GraderEntry:
         ({"type": "efficiency", "target_tokens": 3, "pass_threshold": 0.5}, "acceptance", 0.5),
     ],
 )
-def test_the_defaults(keys: dict[str, Any], under: str, threshold: float, tmp_path: Path) -> None:
+def test_trace_and_efficiency_weigh_1_and_are_not_required_by_default(
+    keys: dict[str, Any], under: str, threshold: float, tmp_path: Path
+) -> None:
     entry = loaded(tmp_path, **keys)
     assert (entry.under, entry.required, entry.weight, entry.pass_threshold) == (under, False, 1.0, threshold)
 

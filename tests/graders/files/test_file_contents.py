@@ -209,7 +209,7 @@ def loaded(tmp_path: Path, **keys: Any) -> GraderEntry:
     return load_contract(folder, CATALOGUE, Cache(tmp_path / "cache")).graders[0]
 
 
-def test_the_defaults_of_files(tmp_path: Path) -> None:
+def test_files_weighs_1_and_is_not_required_by_default(tmp_path: Path) -> None:
     entry = loaded(tmp_path, expect_dir="./expected", patterns=["x"])
     assert (entry.under, entry.required, entry.weight, entry.executes) == ("acceptance", False, 1.0, False)
     assert entry.pass_threshold == 1.0

@@ -43,7 +43,7 @@ def test_an_attribute_cannot_end_early() -> None:
     assert tag("a", href="/x", title='"><b') == '<a href="/x" title="&quot;&gt;&lt;b"></a>'
 
 
-def test_flags_and_absent_attributes() -> None:
+def test_a_true_attribute_is_a_flag_and_an_absent_one_is_left_out() -> None:
     assert tag("input", checked=True, disabled=False, value=None) == "<input checked>"
     assert tag("label", for_="x", aria_label="y") == '<label for="x" aria-label="y"></label>'
 

@@ -43,6 +43,7 @@ def test_there_are_nine_plots_each_with_a_name_for_readers_who_do_not_see_it(sum
 
 def test_every_agent_has_its_rate_with_interval_and_denominators(summary: StudySummary) -> None:
     markup = study_html(summary)
+    assert len(summary.agents) > 1
     for agent in summary.agents:
         value, low, high = agent.success.value, agent.success.low, agent.success.high
         assert value is not None

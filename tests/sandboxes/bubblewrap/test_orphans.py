@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SEED = 20261115
 ROUNDS = 40
+PATIENCE_S = 240.0
 DEAD = "00000000-1-1-1"  # of another boot
 
 HASTY = """
@@ -86,10 +87,17 @@ def strays_of(pid: int) -> list[str]:
     return [called(other) for other in others if other not in below and f"-{pid}-" in called(other)]
 
 
+def left_after(patience_s: float, found: Callable[[], list[str]]) -> list[str]:
+    """What is still there when nothing is left, or when that took too long."""
+    deadline = time.monotonic() + patience_s
+    while (left := found()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return left
+
+
 def test_the_launcher_ends_what_a_killed_bubblewrap_leaves(hasty: subprocess.Popen[str]) -> None:
     """The controller lives and holds the sockets, so nothing but the launcher can end them."""
-    while sandboxes_under(hasty.pid):
-        time.sleep(0.01)
+    assert left_after(PATIENCE_S, lambda: sandboxes_under(hasty.pid)) == []
 
 
 def test_a_killed_controllers_launcher_ends_however_many_children_it_inherits(
@@ -97,8 +105,7 @@ def test_a_killed_controllers_launcher_ends_however_many_children_it_inherits(
 ) -> None:
     family = [pid for pid in descendants(hasty.pid) if pid != hasty.pid]
     hasty.kill()
-    while any(called(pid) for pid in family):
-        time.sleep(0.01)
+    assert left_after(PATIENCE_S, lambda: [name for name in map(called, family) if name]) == []
 
 
 def test_a_start_whose_launcher_is_killed_meanwhile_fails_or_works_at_once(start: Start) -> None:

@@ -116,7 +116,7 @@ def test_a_name_of_any_bytes_survives(start: Start, tree: Tree) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root reaches into a container")
-def test_a_read_only_root(start: Start) -> None:
+def test_a_read_only_root_leaves_workspace_home_and_tmp_writable(start: Start) -> None:
     sandbox = start(read_only=True, extra_mounts=(Mount("/tests", read_only=True), Mount("/logs")))
     result = sh(
         sandbox,

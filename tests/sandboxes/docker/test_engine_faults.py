@@ -91,7 +91,7 @@ def operator(own: OwnEngine, image: str, author: Author, steelyard: Steelyard) -
         yield Operator(own, image, author, steelyard, pool)
 
 
-def test_an_engine_that_dies_under_the_agent(operator: Operator) -> None:
+def test_an_engine_that_dies_under_the_agent_makes_the_run_invalid(operator: Operator) -> None:
     """What the agent said so far is kept."""
     printed = operator.begin_and_kill(operator.contract(), "echo begun; sleep 47", until="sleep 47")
     folder = operator.check_invalid(printed)
@@ -100,7 +100,7 @@ def test_an_engine_that_dies_under_the_agent(operator: Operator) -> None:
     operator.check_cleaned()
 
 
-def test_an_engine_that_dies_under_a_check(operator: Operator) -> None:
+def test_an_engine_that_dies_under_a_check_makes_the_run_invalid(operator: Operator) -> None:
     """What the agent changed is kept."""
     oracle = {"checks": [{"id": "adds", "cmd": "sleep 48", "timeout_s": 60}]}
     printed = operator.begin_and_kill(operator.contract(oracle=oracle), FIX, until="sleep 48")
@@ -110,7 +110,9 @@ def test_an_engine_that_dies_under_a_check(operator: Operator) -> None:
 
 
 @pytest.mark.parametrize("left_bytes", [0, 4 << 20], ids=["of the engine", "of a command"])
-def test_an_engine_without_room_for_an_image(operator: Operator, left_bytes: int) -> None:
+def test_an_engine_without_room_for_an_image_is_the_machines_fault(
+    operator: Operator, left_bytes: int
+) -> None:
     """A Dockerfile that would build elsewhere is not the contract's fault, whether the engine or the build runs out of disk."""
     files = {
         "image/Dockerfile": f"FROM {operator.image}\nRUN dd if=/dev/zero of=/large bs=1M count={9 + left_bytes}\n"
@@ -123,7 +125,7 @@ def test_an_engine_without_room_for_an_image(operator: Operator, left_bytes: int
     assert "free some disk" in printed.err
 
 
-def test_an_engine_without_room_for_a_container(operator: Operator) -> None:
+def test_an_engine_without_room_for_a_container_makes_the_run_invalid(operator: Operator) -> None:
     contract = operator.contract({"repo/large": "x" * (4 << 20)})
     with operator.own.full():
         printed = operator.run(contract, "true")
@@ -131,7 +133,7 @@ def test_an_engine_without_room_for_a_container(operator: Operator) -> None:
     assert "no space left on device; free some disk" in (folder / "events.jsonl").read_text()
 
 
-def test_an_engine_that_runs_out_of_room_under_the_agent(operator: Operator) -> None:
+def test_an_engine_that_runs_out_of_room_under_the_agent_makes_the_run_invalid(operator: Operator) -> None:
     """It wrote less than it may, and could not: it has not failed."""
     agent = "while echo 1 > x; do sleep 0.49; done; exit 1"
     running = operator.begin(operator.contract(), agent, until="sleep 0.49")
