@@ -66,8 +66,12 @@ def graded(report: Reported, grader: SweBench = GRADER, forged: bool = False) ->
 
 @pytest.mark.parametrize(("report", "outcome", "score", "resolution", "broken"), ROWS)
 def test_the_report_decides_outcome_score_and_resolution(
-    report: Reported, outcome: str, score: float, resolution: str, broken: bool
-) -> None:  # noqa: FBT001
+    report: Reported,
+    outcome: str,
+    score: float,
+    resolution: str,
+    broken: bool,  # noqa: FBT001
+) -> None:
     grade = graded(report)
     assert (grade.outcome, grade.score, grade.disqualifies) == (outcome, score, broken)
     assert grade.data["resolution"] == resolution
