@@ -26,7 +26,9 @@ from steelyard.sandboxes.limits.watch_usage import descendants
 
 MOST_WORD_BYTES = 4096  # of the words of one process
 _TICKS = os.sysconf("SC_CLK_TCK")
-_FREEZE_S = 30.0  # after which a tree that goes on forking counts as not frozen; a busy machine may need seconds
+_FREEZE_S = (
+    30.0  # after which a tree that goes on forking counts as not frozen; a busy machine may need seconds
+)
 _STOPPED = frozenset("TtZX")
 # A process that is stopped while it forks has its child after the list of processes was read, and only then looks stopped:
 # the second look finds the child.
