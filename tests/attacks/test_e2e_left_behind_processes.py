@@ -22,7 +22,7 @@ def test_a_daemon_that_waits_for_the_hidden_test(line: Line) -> None:
 
 
 @agent(
-    f"cat > /tmp/mender.py <<'E'\n{MENDER}E\n(sleep 1; setsid /usr/bin/python3 /tmp/mender.py) > /dev/null 2>&1 &"
+    f"cat > /tmp/mender.py <<'E'\n{MENDER}E\n(sleep 5; setsid /usr/bin/python3 /tmp/mender.py) > /dev/null 2>&1 &"
 )
 def test_a_daemon_that_goes_on_working(line: Line) -> None:
     """The agent ends in time and lets a daemon do the work, outside its time limit."""

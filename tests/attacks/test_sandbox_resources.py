@@ -54,7 +54,7 @@ for _ in range(20):
 while os.wait()[1] == 0: pass  # until one of them is killed
 """
     with Stage() as stage:
-        stage.python(code, timeout_s=60)
+        stage.python(code, timeout_s=500)
         assert stage.sh("echo alive").stdout.text == "alive\n"
         assert stage.stop().oom_kills > 0
 
@@ -96,7 +96,7 @@ time.sleep(600)
 def test_memory_that_belongs_to_no_process(how: str) -> None:
     """The agent fills shared memory, which a sum over processes does not see."""
     with Stage() as stage:
-        done = stage.python(HELD_BY_NOBODY[how], timeout_s=60)
+        done = stage.python(HELD_BY_NOBODY[how], timeout_s=500)
         assert not done.timed_out
         assert stage.sh("echo alive").stdout.text == "alive\n"
         assert stage.stop().oom_kills > 0
@@ -123,11 +123,11 @@ print(codes)
 
 def test_more_empty_files_than_its_disk_would_hold() -> None:
     """The agent makes files without a byte in them, which no count of bytes sees, until the machine has no inodes."""
-    code = "for n in range(100_000): open(f'/workspace/{n}', 'w').close()\nimport time; time.sleep(30)"
+    code = "for n in range(100_000): open(f'/workspace/{n}', 'w').close()\nimport time; time.sleep(600)"
     with Stage() as stage:
         if stage.facts.limits["disk"] == "none":
             pytest.skip("nobody counts here")
-        assert stage.python(code).exit_code != 0
+        assert stage.python(code, timeout_s=500).exit_code != 0
         assert stage.facts.limits["disk"] != "polled" or stage.stop().disk_full
 
 
@@ -147,15 +147,16 @@ def test_all_processors_for_itself() -> None:
     """The agent spins on every processor; it gets what the contract gives."""
     code = """
 import os, time
+begun = time.monotonic()
 for _ in range(8):
     if os.fork() == 0:
         end = time.monotonic() + 2
         while time.monotonic() < end: pass
         os._exit(0)
 for _ in range(8): os.wait()
-print(sum(os.times()[2:4]))
+print(sum(os.times()[2:4]) / (time.monotonic() - begun))
 """
     with Stage(limits=replace(SMALL, cpu=0.5)) as stage:
         if stage.facts.limits["cpu"] != "cgroup":
             pytest.skip("without a control group processors are not limited here, and the facts say so")
-        assert float(stage.python(code).stdout.text) < 2.0
+        assert float(stage.python(code).stdout.text) < 0.8

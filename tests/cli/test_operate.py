@@ -17,7 +17,7 @@ from containers import in_docker
 from authoring import FIX, Author, Steelyard
 
 SANDBOXES = ["bubblewrap", "docker"]
-RISKY = f"{FIX}\nsh -c 'sudo id; sleep 1; :'\n"
+RISKY = f"{FIX}\nsh -c 'sudo id; sleep 3; : OF_TEST'\n"
 Start = Callable[..., subprocess.Popen[bytes]]
 
 
@@ -37,7 +37,7 @@ def start(author: Author, script: Any, tmp_path: Path, cache: Path) -> Iterator[
         environment = in_docker() if kind == "docker" else {}
         budget = {"wall_s": 1200, "headroom": {"wall_s": 600}}
         contract = author.write(policy=policy, budget=budget, environment=environment)
-        words = ["run", str(contract), "--agent", script(RISKY), "--json"]
+        words = ["run", str(contract), "--agent", script(RISKY.replace("OF_TEST", str(tmp_path))), "--json"]
         env = {**os.environ, "STEELYARD_CACHE": str(cache)}
         line = [sys.executable, "-P", "-m", "steelyard", *words]
         pipe = subprocess.PIPE
@@ -110,7 +110,7 @@ def test_a_controller_that_is_killed_while_its_run_waits_leaves_nothing_behind(
     assert "its controller ended while the run was" in steelyard("operate").out
     assert "nothing runs" in steelyard("operate", "last", "resume", "--reason", "x").err
     deadline = time.monotonic() + 120
-    while left := _processes_with(b"sudo id; sleep 1"):
+    while left := _processes_with(f"sudo id; sleep 3; : {tmp_path}".encode()):
         assert time.monotonic() < deadline, left
         time.sleep(0.05)
 

@@ -101,7 +101,7 @@ def test_an_agent_that_never_ends_is_stopped_by_the_wall_clock_and_graded(
 def test_work_done_by_a_leftover_process_after_the_end_does_not_count(
     steelyard: Steelyard, author: Author, script: Script
 ) -> None:
-    late = f"(sleep 1; {FIX.strip()}) >/dev/null 2>&1 &\nsetsid sh -c 'sleep 1; {FIX.strip()}' >/dev/null 2>&1 &\n"
+    late = f"(sleep 5; {FIX.strip()}) >/dev/null 2>&1 &\nsetsid sh -c 'sleep 5; {FIX.strip()}' >/dev/null 2>&1 &\n"
     printed = steelyard("run", author.write(), "--agent", script(late), "--json")
     assert printed.line["verdict"] == "fail"
 

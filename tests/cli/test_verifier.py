@@ -32,7 +32,7 @@ def graded(author: Author, steelyard: Steelyard, script: Callable[[str], str]) -
         environment: dict[str, Any] | None = None,
         **options: Any,
     ) -> dict[str, Any]:
-        check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 30, **options}
+        check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 300, **options}
         keys: dict[str, Any] = {"reward": "verifier", "oracle": {"checks": [check]}}
         keys |= {"environment": environment} if environment else {}
         folder = author.write(
@@ -287,7 +287,7 @@ def test_a_program_of_the_works_own_is_found_on_the_path(
     author: Author, steelyard: Steelyard, script: Callable[[str], str]
 ) -> None:
     """PATH begins in the workspace: a new program there runs, one that stands in for the bench's own is left out."""
-    check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 30}
+    check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 300}
     environment = {"env": {"PATH": "/workspace/bin:/usr/bin:/bin"}, "disk_mb": 64}
     verifier = "set -- $(newtool) && [ $(expr 1 + 1) = 2 ] || set -- 0.0\n" + REWARD
     folder = author.write({"tests/test.sh": verifier}, oracle={"checks": [check]}, environment=environment)

@@ -167,7 +167,7 @@ def test_silence_may_be_a_refusal_and_the_judge_says_so(author: Author, steelyar
 
 
 def test_a_verifier_of_an_answer_has_the_last_word(author: Author, steelyard: Steelyard) -> None:
-    check = {"id": "right", "type": "verifier", "script": "tests/test.sh", "timeout_s": 30}
+    check = {"id": "right", "type": "verifier", "script": "tests/test.sh", "timeout_s": 300}
     contract = answering(
         author, oracle={"checks": [check]}, graders=[{"type": "llm_judge", "rubric": "Be brief."}]
     )

@@ -25,7 +25,9 @@ def test_records_are_let_go_once_they_are_reported(
     for _ in range(3):
         next(running)
     gc.collect()
-    assert sum(isinstance(one, Record) for one in gc.get_objects()) <= 1  # the last one
+    records = [one for one in gc.get_objects() if isinstance(one, Record)]
+    # The last one; other tests of this process may hold some of their own.
+    assert sum(one.evidence.folder.path.is_relative_to(tmp_path) for one in records) <= 1
 
 
 def test_what_no_table_reads_of_a_result_is_not_kept() -> None:

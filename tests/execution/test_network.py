@@ -23,7 +23,7 @@ LIMITS = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "process
 # `sh say PORT WORD`: prints the answer of the echo server at the allowed host; exit 1 where there is none.
 SAY = f"""/usr/bin/python3 -I -c '
 import socket, sys
-with socket.create_connection(("{HOST}", int(sys.argv[1])), 20) as made:
+with socket.create_connection(("{HOST}", int(sys.argv[1])), 60) as made:
     made.sendall(sys.argv[2].encode()); made.shutdown(socket.SHUT_WR)
     while part := made.recv(99): print(part.decode())
 ' "$@" 2>/dev/null
@@ -80,7 +80,7 @@ def test_setup_reaches_what_it_names_and_agents_do_not(
     with serving(pour(3)) as port:
         fetch = f"""/usr/bin/python3 -I -c '
 import socket
-print([name for _, name in socket.if_nameindex()], socket.create_connection(("{HOST}", {port}), 9).recv(9).decode())
+print([name for _, name in socket.if_nameindex()], socket.create_connection(("{HOST}", {port}), 60).recv(9).decode())
 ' > fetched"""
         contract = author.write(
             environment=environment(kind),

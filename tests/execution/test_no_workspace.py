@@ -18,7 +18,7 @@ SMALL = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processe
 def question(author: Author, *, verified: bool = True, files: Any = None, **keys: Any) -> Path:
     """What is six times seven? The verifier looks at the answer file."""
     answer = keys.get("answer", "answer.txt")
-    check = {"id": "right", "type": "verifier", "script": "tests/test.sh", "timeout_s": 30}
+    check = {"id": "right", "type": "verifier", "script": "tests/test.sh", "timeout_s": 300}
     oracle = {"checks": [check], "reference": "right.txt"} if verified else {}
     test = 'set -- "' + answer + '"\n' + RIGHT
     folder: Path = author.write(

@@ -226,14 +226,21 @@ def test_a_command_that_takes_too_long_is_killed_and_the_agent_goes_on(kind: str
     """Its processes are killed with what they started; those of the agent are not."""
 
     def work(turn: Turn) -> Ending:
-        started = threading.Timer(
-            1.0, lambda: report(turn, ("tool.call", {"id": "1", "kind": "execute", "command": "make"}))
-        )
-        started.start()
-        script = f"sleep 5; (sleep 2500 | sleep 2501); {FIX} sh check.sh"
-        return ending_of(turn.run(("/bin/sh", "-c", script)))
+        call = ("tool.call", {"id": "1", "kind": "execute", "command": "make"})
+        reporting = threading.Thread(target=report, args=(turn, call))
 
-    record = run_in(kind, work, budget={**TIME, "command_s": 6.0})
+        def report_once(event: Event) -> None:
+            """When the agent is seen to work, so that its shell is not one of the processes of the call."""
+            if event.type == "process.start" and event.payload["argv"] == ["sleep", "3"]:
+                reporting.start()
+
+        turn.events.subscribe(report_once)
+        script = f"sleep 3; (sleep 2500 | sleep 2501); {FIX} sh check.sh"
+        ending = ending_of(turn.run(("/bin/sh", "-c", script)))
+        reporting.join()
+        return ending
+
+    record = run_in(kind, work, budget={**TIME, "command_s": 7.0})
     (alert,) = [one for one in record.evidence.summary.alerts if one["code"] == "command_time"]
     (kill,) = record.evidence.summary.interventions
     assert (kill["action"], kill["alert"], kill["applied"]) == ("kill", alert["event"], True)
@@ -267,7 +274,7 @@ def test_a_throttle_stops_the_agent_for_a_while_and_is_an_event(run: Run) -> Non
 
     def work(turn: Turn) -> Ending:
         report(turn, *[CALL] * 4)
-        return ending_of(turn.run(("/bin/sh", "-c", f"{FIX} sleep 1")))
+        return ending_of(turn.run(("/bin/sh", "-c", f"{FIX} sleep 3")))
 
     record = run(work, policy=policy, budget=TIME)
     throttles = [one for one in record.evidence.summary.interventions if one["action"] == "throttle"]
@@ -277,7 +284,7 @@ def test_a_throttle_stops_the_agent_for_a_while_and_is_an_event(run: Run) -> Non
 
 
 ASK = {"rules": {"privilege_escalation": "pause"}, "operator": {"deadline_s": 600}}
-RISKY = f"{FIX} sh -c 'sudo id; sleep 1; :'; echo went on > after.txt"
+RISKY = f"{FIX} sh -c 'sudo id; sleep 3; :'; echo went on > after.txt"
 
 
 class Operator:
@@ -386,7 +393,7 @@ def test_writes_stay_suspended_in_the_next_turn_until_they_are_decided_about(run
 
 def test_a_log_with_other_alerts_than_the_monitors_raise_is_not_graded_again(run: Run) -> None:
     """However well it is chained and sealed."""
-    record = run(f"{FIX} sh -c 'sudo id; sleep 1; :'", budget=TIME)
+    record = run(f"{FIX} sh -c 'sudo id; sleep 3; :'", budget=TIME)
     folder = record.evidence.folder
     recorded = list(read_events(folder.events))
     folder.events.unlink()
@@ -462,7 +469,7 @@ REFUSED = {
 def test_what_the_kernel_refuses_is_an_alert_and_ends_the_run_where_the_contract_says_so(
     kind: str, run_in: Run, work: str, code: str, rule: str
 ) -> None:
-    script = f"{FIX} ({work}) 2>/dev/null; sleep 30"
+    script = f"{FIX} ({work}) 2>/dev/null; sleep 3000"
     record = run_in(kind, script, policy={"rules": {code: "terminate"}}, budget=TIME)
     assert record.evidence.termination == "safety"
     alert = next(one for one in events_of(record, "monitor.alert") if one.payload.get("rule") == rule)

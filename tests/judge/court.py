@@ -1,4 +1,4 @@
-"""Whoever asks a scripted model in a test: over real HTTP, with little patience."""
+"""Whoever asks a scripted model in a test: over real HTTP, with short waits between two attempts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.judge.judgement import Judgement
 from steelyard.judge.provider import RetryPolicy
 
 Sits = Callable[[Replies], "Court"]
-QUICK = RetryPolicy(total_s=20, backoff_s=0.01)
+QUICK = RetryPolicy(total_s=120, backoff_s=0.01)
 
 
 @dataclass(frozen=True)

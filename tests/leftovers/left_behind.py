@@ -26,6 +26,14 @@ def mounts(own: Path) -> list[str]:
     return sorted(line for line in lines if not _is_of_another_test(line.split()[4], own))
 
 
+def assert_no_mount_was_added(before: list[str], own: Path) -> None:
+    """What another process mounts for a while goes away again; what was left behind stays."""
+    deadline = time.monotonic() + 60
+    while added := sorted(set(mounts(own)) - set(before)):
+        assert time.monotonic() < deadline, added
+        time.sleep(0.05)
+
+
 def _is_of_another_test(place: str, own: Path) -> bool:
     in_test_folder = "/pytest-of-" in place and not place.startswith(str(own))
     return in_test_folder or bool(ENGINES.search(place))

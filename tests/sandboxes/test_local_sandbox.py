@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,8 +62,9 @@ def test_no_variable_of_the_host_gets_in(sandbox: LocalSandbox, monkeypatch: pyt
 
 
 def test_stop_kills_daemons_that_left_their_session(sandbox: LocalSandbox) -> None:
-    sh(sandbox, f"(setsid {UNIQUE} >/dev/null 2>&1 &); setsid {UNIQUE} >/dev/null 2>&1 & sleep 0.1")
-    assert is_sleeping()
+    sh(sandbox, f"(setsid {UNIQUE} >/dev/null 2>&1 &); setsid {UNIQUE} >/dev/null 2>&1 &")
+    while not is_sleeping():  # a process that is just starting its program has no words
+        time.sleep(0.01)
     sandbox.stop()
     assert not is_sleeping()
 
@@ -74,9 +76,15 @@ def test_a_timeout_kills_what_the_command_started(sandbox: LocalSandbox) -> None
 
 
 def test_a_killed_init_is_not_passed_over(sandbox: LocalSandbox) -> None:
+    """Init is killed once its own last words have arrived, the number of the process that is left."""
     shown: list[bytes] = []
-    line = "echo $$; sleep 0.2; kill -9 $PPID; exec sleep 4713"
-    assert sandbox.run(Command(("sh", "-c", line)), lambda _, data: shown.append(data)).lost
+
+    def go_on(_: str, data: bytes) -> None:
+        shown.append(data)
+        (sandbox.workspace / "go").touch()
+
+    line = "echo $$; until [ -e go ]; do sleep 0.01; done; kill -9 $PPID; exec sleep 4713"
+    assert sandbox.run(Command(("sh", "-c", line)), go_on).lost
     with pytest.raises(InfraFault, match="may still be running"):
         sandbox.stop()
     os.kill(int(b"".join(shown)), signal.SIGKILL)  # the one that was left, by its own number
@@ -129,7 +137,7 @@ def test_a_virtual_environment_points_to_the_real_python(tree: Tree) -> None:
 def test_too_much_memory_is_noticed(tree: Tree) -> None:
     limits = Limits(memory_mb=64, guaranteed_mb=16)
     code = (
-        "import mmap, time; m = mmap.mmap(-1, 1); l = [b'x' * 20_000_000 for _ in range(2)]; time.sleep(30)"
+        "import mmap, time; m = mmap.mmap(-1, 1); l = [b'x' * 20_000_000 for _ in range(2)]; time.sleep(600)"
     )
     line = f'for i in 1 2 3; do python3 -c "{code}" & done; wait'
     with LocalBackend().start(SandboxSpec(layers=(tree(a="1"),), limits=limits)) as sandbox:

@@ -248,7 +248,7 @@ def test_a_workspace_on_disk_has_a_limit_too(
 ) -> None:
     monkeypatch.setattr("steelyard.sandboxes.bubblewrap.backend.ON_DISK_ABOVE_MB", 8)
     sandbox = start(limits=SMALL)
-    done = sandbox.run(Command(("sh", "-c", line), timeout_s=60))
+    done = sandbox.run(Command(("sh", "-c", line), timeout_s=500))
     assert not done.timed_out
     assert sandbox.stop().disk_full
 

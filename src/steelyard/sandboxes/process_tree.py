@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,8 +26,13 @@ from steelyard.sandboxes.limits.watch_usage import descendants
 
 MOST_WORD_BYTES = 4096  # of the words of one process
 _TICKS = os.sysconf("SC_CLK_TCK")
-_FREEZE_S = 5.0  # after which a tree that goes on forking counts as not frozen
+_FREEZE_S = (
+    30.0  # after which a tree that goes on forking counts as not frozen; a busy machine may need seconds
+)
 _STOPPED = frozenset("TtZX")
+# A process that is stopped while it forks has its child after the list of processes was read, and only then looks stopped:
+# the second look finds the child.
+_LOOKS = 2
 
 
 class Process(NamedTuple):
@@ -83,12 +88,16 @@ class ProcessTree:
     def freeze(self) -> bool:
         """Stop every process but process 1; whether all are stopped now."""
         deadline = time.monotonic() + _FREEZE_S
-        while running := list(self._running()):
-            if time.monotonic() > deadline:
+        looks = 0  # in a row that found every process stopped
+        while looks < _LOOKS:
+            running = list(self._running())
+            looks = 0 if running else looks + 1
+            if running and time.monotonic() > deadline:
                 return False
             for pid in running:
                 self._signal(pid, signal.SIGSTOP)
-            time.sleep(0.001)
+            if running:
+                time.sleep(0.001)
         return True
 
     def thaw(self) -> None:
@@ -99,17 +108,27 @@ class ProcessTree:
         """How many have ended. They are stopped first, so that none starts another meanwhile."""
         chosen: dict[str, int] = {}
         deadline = time.monotonic() + _FREEZE_S
-        while more := [one for one in self.processes() if _is_below(one, keys, chosen)]:
+        looks = 0  # in a row that found no other process, and these stopped
+        while looks < _LOOKS and time.monotonic() < deadline:
+            more = [one for one in self.processes() if _is_below(one, keys, chosen)]
             for one in more:
                 chosen[one.key] = one.pid
                 self._signal(one.pid, signal.SIGSTOP)
-            if time.monotonic() > deadline:
-                break
+            looks = 0 if more or not self._are_stopped(chosen) else looks + 1
+            if looks == 0:
+                time.sleep(0.001)
         for pid in chosen.values():
             self._signal(pid, signal.SIGKILL)
         while (left := {one.key for one in self.processes()} & chosen.keys()) and time.monotonic() < deadline:
             time.sleep(0.01)
         return len(chosen) - len(left)
+
+    def _are_stopped(self, chosen: Mapping[str, int]) -> bool:
+        stats = {key: _stat(pid) for key, pid in chosen.items()}
+        return not any(
+            stat is not None and _key(chosen[key], stat) == key and stat.state not in _STOPPED
+            for key, stat in stats.items()
+        )
 
     def _running(self) -> Iterator[int]:
         for pid in descendants(self.pid)[1:]:

@@ -7,6 +7,8 @@ import os
 import platform
 import socket
 import struct
+import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -14,11 +16,12 @@ import pytest
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.base import Command
 from steelyard.sandboxes.fake import Answer, FakeSandbox
+from steelyard.sandboxes.init import frames
 from steelyard.sandboxes.init.attempts import Attempt, unpack_attempt
 from steelyard.sandboxes.init.binary import init_binary
 from steelyard.sandboxes.init.watch_calls import count_attempts, start_watching
 from steelyard.sandboxes.init.wire import Wire
-from steelyard.sandboxes.seccomp import TABLES
+from steelyard.sandboxes.seccomp import TABLES, watching
 
 NAMES = {42: "connect", 59: "execve", 101: "ptrace", 257: "openat"}
 
@@ -103,6 +106,25 @@ def test_without_a_listener_the_same_calls_are_refused_or_nothing_is_run(unwatch
     done = unwatched.run(command, "/", {}, None)
     assert done.stdout.text == f"-1 {errno.EPERM}\n"
     assert (taken, count_attempts(unwatched, 5.0)) == ([], {})
+
+
+def test_attempts_are_counted_though_init_answers_late() -> None:
+    """A busy machine may give init no time for more than a second."""
+    ours, theirs = socket.socketpair()
+
+    def answer() -> None:
+        _size, _kind, number = struct.unpack("<IcI", theirs.recv(9, socket.MSG_WAITALL))
+        time.sleep(1.2)
+        theirs.sendall(frames.pack(b"n", number, struct.pack("<Q", 7)))
+
+    wire = Wire(ours)
+    init = threading.Thread(target=answer)
+    init.start()
+    counts = count_attempts(wire)
+    init.join()
+    wire.close()
+    theirs.close()
+    assert counts == {watching().calls[0].name: 7}
 
 
 def test_a_filter_is_loaded_once_and_before_any_command(unwatched: Wire) -> None:

@@ -42,14 +42,15 @@ def test_no_sandbox_starts_when_nothing_is_left() -> None:
 
 
 def test_a_command_that_is_cut_off_decides_nothing() -> None:
-    allowance = TimeAllowance(0.2)
+    """By a clock that stands still: the time that is left is not over before the command begins."""
+    clock = Clock()
+    allowance = TimeAllowance(10, clock)
     backend = TimedBackend(FakeBackend(lambda _: Answer(hangs=True)), allowance)
-    with (
-        allowance.spending(),
-        backend.start(SandboxSpec(layers=())) as sandbox,
-        pytest.raises(GraderFault, match="used up"),
-    ):
-        sandbox.run(Command(("sleep",), timeout_s=600))
+    with allowance.spending(), backend.start(SandboxSpec(layers=())) as sandbox:
+        clock.s = 9.9
+        with pytest.raises(GraderFault, match="used up"):
+            sandbox.run(Command(("sleep",), timeout_s=600))
+    assert allowance.is_exceeded
 
 
 def test_a_command_that_reaches_its_own_limit_timed_out_as_ever() -> None:

@@ -127,7 +127,7 @@ class BubblewrapSandbox(Lifecycle):
         return ProcessTree(self._init.pid, tuple(self._init.cgroups), disk)
 
     def attempts(self) -> dict[str, int]:
-        return count_attempts(self._init.wire, _ANSWER_S) if self._facts.kernel_evidence else {}
+        return count_attempts(self._init.wire) if self._facts.kernel_evidence else {}
 
     def open_folder(self, path: str) -> int | None:
         try:

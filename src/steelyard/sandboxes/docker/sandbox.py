@@ -45,7 +45,6 @@ from steelyard.sandboxes.process_tree import ProcessTree
 from steelyard.sandboxes.write_files import Owner, open_folder
 
 _LOOK_EVERY_S = 1.0
-_COUNT_S = 1.0
 _LOOK_SHARE = 4  # a tree that takes long to look through is looked through less often
 _REMOVAL_PAUSES_S = (0.05, 0.2, 1.0)
 _MB = 1 << 20
@@ -106,7 +105,7 @@ class DockerSandbox(Lifecycle):
         return self._container.wire.run(command, folder, {**self._env, **command.env}, on_output)
 
     def attempts(self) -> dict[str, int]:
-        return count_attempts(self._container.wire, _COUNT_S) if self._facts.kernel_evidence else {}
+        return count_attempts(self._container.wire) if self._facts.kernel_evidence else {}
 
     def open_folder(self, path: str) -> int | None:
         reach = self._container.reach

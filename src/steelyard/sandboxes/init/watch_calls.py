@@ -63,7 +63,7 @@ def start_watching(wire: Wire, on_attempt: OnAttempt, timeout_s: float = _ANSWER
     return f"the kernel gives no seccomp listener: {os.strerror(listener)}" if listener else ""
 
 
-def count_attempts(wire: Wire, timeout_s: float) -> dict[str, int]:
+def count_attempts(wire: Wire, timeout_s: float = _ANSWER_S) -> dict[str, int]:
     """Call -> how often, of those that were tried at all."""
     answer = None if wire.gone else wire.ask(b"n", b"", timeout_s)
     counts = frames.unpack_sizes(answer) if answer else []
