@@ -378,7 +378,10 @@ def watching_for(table: Table) -> Watching:
     return Watching(tuple(calls), program(table, notify=True, watched=True), program(table))
 
 
-_GUARDED = ("open", "openat", "openat2", "creat", "rename", "renameat", "renameat2", "execve", "execveat")
+_GUARDED = (
+    *("open", "openat", "openat2", "creat", "rename", "renameat", "renameat2", "truncate"),
+    *("execve", "execveat"),
+)
 _EXIT = 16  # of init's enum
 
 

@@ -100,3 +100,91 @@ def test_a_hidden_script_at_the_same_path_is_the_checks_own(scripts: Scripts) ->
     check = {**CHECK, "inject": [{"src": "hidden.sh", "dest": "tests/run.sh"}]}
     made = scripts({**WITH_REFERENCE, "checks": [check]}, {"hidden.sh": "true\n"})
     assert made.carried_finding(edited("tests/run.sh")) is None
+
+
+CASES = "for t in tests/cases/*.sh; do sh $t || exit 1; done\n"
+NAMED_OTHERWISE = {
+    "nice -n 5 sh tests/run.sh": ("tests/run.sh", {}),
+    "python3.11 tests/check.py": ("tests/check.py", {"tests/check.py": "pass\n"}),
+    "python3 -m tests.check": ("tests/check.py", {"tests/check.py": "pass\n"}),
+    "make -f tests/check.mk": ("tests/check.mk", {"tests/check.mk": "all:\n"}),
+    "sh < tests/run.sh": ("tests/run.sh", {}),
+    CASES: ("tests/cases/a.sh", {"tests/cases/a.sh": "true\n"}),
+    "find tests -name '*.sh' -exec sh {} +": ("tests/cases/a.sh", {"tests/cases/a.sh": "true\n"}),
+    "sh tests/all.sh": ("tests/cases/a.sh", {"tests/all.sh": CASES, "tests/cases/a.sh": "true\n"}),
+    "sh tests/here.sh": (
+        "tests/lib/assert.sh",
+        {"tests/here.sh": '. "$HERE/lib/assert.sh"\n', "tests/lib/assert.sh": "true\n"},
+    ),
+    "python3 tests/ask.py": (
+        "tests/cases.py",
+        {"tests/ask.py": "from cases import CASES\n", "tests/cases.py": "CASES = []\n"},
+    ),
+    "python3 tests/near.py": (
+        "tests/near/cases.py",
+        {"tests/near.py": "from tests.near import cases\n", "tests/near/cases.py": "\n"},
+    ),
+    "npm run --silent ask": (
+        "tests/ask.js",
+        {"package.json": '{"scripts": {"ask": "node tests/ask.js"}}', "tests/ask.js": "\n"},
+    ),
+    "node tests/ask.js": (
+        "tests/cases.js",
+        {"tests/ask.js": "const cases = require('./cases');\n", "tests/cases.js": "\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize("command", NAMED_OTHERWISE)
+def test_a_program_that_a_check_starts_or_loads_in_another_way_is_the_baselines(
+    scripts: Scripts, command: str
+) -> None:
+    path, files = NAMED_OTHERWISE[command]
+    made = scripts(
+        {**WITH_REFERENCE, "checks": [{"id": "c", "cmd": command}]},
+        {f"repo/{name}": text for name, text in files.items()},
+    )
+    assert made.left_behind(edited(path)) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[ -f tests/env.sh ] && . tests/env.sh",
+        "[ -f tests/env.sh ] && . ./env.sh",
+        '. "$(dirname "$0")/env.sh"',
+        'source "$HERE/env.sh"',
+    ],
+)
+def test_a_new_script_that_a_check_would_start_is_not_on_the_bench(scripts: Scripts, text: str) -> None:
+    added = ChangeEntry("tests/env.sh", None, Entry("file", "644", 1, "b" * 64))
+    made = scripts(WITH_REFERENCE, {"repo/tests/run.sh": f"{text}\n"})
+    finding = made.left_behind(added)
+    assert finding is not None
+    assert "not on the bench" in finding.why
+
+
+def test_new_tests_of_the_work_are_carried(scripts: Scripts) -> None:
+    made = scripts(
+        {**WITH_REFERENCE, "checks": [{"id": "c", "cmd": CASES}]}, {"repo/tests/cases/a.sh": "true\n"}
+    )
+    added = ChangeEntry("tests/cases/b.sh", None, Entry("file", "644", 1, "b" * 64))
+    assert made.left_behind(added) is None
+
+
+def test_a_file_that_a_check_compares_with_is_the_baselines(scripts: Scripts) -> None:
+    made = scripts(
+        {**WITH_REFERENCE, "checks": [{"id": "c", "cmd": "sh add.sh 2 3 | diff - tests/out.txt"}]},
+        {"repo/tests/out.txt": "5\n", "repo/tests/in.txt": "2 3\n"},
+    )
+    assert made.left_behind(edited("tests/out.txt")) is not None
+    assert made.left_behind(edited("tests/in.txt")) is None
+
+
+def test_a_module_of_the_product_that_a_check_starts_is_work(scripts: Scripts) -> None:
+    """Its name says `check`, and it is not where tests are."""
+    made = scripts(
+        {**WITH_REFERENCE, "checks": [{"id": "c", "cmd": "python3 -m shop.checkout 2 3"}]},
+        {"repo/shop/checkout.py": "pass\n"},
+    )
+    assert made.left_behind(edited("shop/checkout.py")) is None

@@ -188,3 +188,12 @@ def test_the_messages_around_a_place_are_all_that_it_lies_in(spans: list[Span], 
         edit: [number for number, (start, end) in enumerate(spans) if start <= edit.start and edit.end <= end]
         for edit in edits
     }
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_an_argument_of_the_call_that_must_fail_is_no_message(secret: bytes) -> None:
+    """If it changed with the expected text, honest work would pass the changed test and look forged."""
+    source = python('self.assertRaisesRegex(ValueError, "no pen box", find, "no pen box")')
+    text = made(source, secret).source.decode()
+    assert text != source
+    assert 'find, "no pen box")' in text

@@ -2,23 +2,33 @@
 
     cmd: sh tests/run.sh        a change could write `exit 0` into tests/run.sh,
     tests/run.sh: . ./lib.sh    or into a script that this script starts
+    [ -f tests/env.sh ] && ...  or into one that is not there yet
 
-A script that lies where checks lie (`tests/`, `ci/`) or is called like one (`check.sh`) decides about the work. It
-comes from the baseline, unless the reference changes it or the brief names it: then it is work, and a finding says that
-it is carried. The same holds without a reference, where nothing is known about it.
+A script that lies where checks lie (`tests/`, `ci/`) or is called like one (`check.sh`) decides about the work. So does a file
+among the tests that the check names (`diff out tests/expected.txt`) or that its programs import. Such a file comes from the
+baseline, unless the reference changes it or the brief names it: then it is work, and a finding says that it is carried. The same
+holds without a reference, where nothing is known about it.
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 from steelyard.bench.execution_spec import CommandSpec, bench_spec
+from steelyard.bench.transfer.named_programs import imported_programs, named_programs
 from steelyard.bench.transfer.names.shadowing import is_named
 from steelyard.bench.transfer.oracle.data import OracleData
-from steelyard.bench.transfer.shell_scripts import is_shell_script, started_scripts
+from steelyard.bench.transfer.shell_scripts import (
+    commands,
+    is_shell_script,
+    sourced_scripts,
+    started_scripts,
+)
 from steelyard.contract.contract import Contract
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
@@ -35,8 +45,14 @@ _CHECKS = deferred_pattern(
     r"(^|/)(tests?|specs?|t|checks?|\.?ci|\.github|hack)/"
     r"|(^|/)[^/]*((?<!la)(?<!con)(?<!fas)test|check(?!out|sum|point)|verify|validate)[^/]*$"
 )
-_BASELINE = "check `{}` starts this script; the bench uses the baseline's file. `runner_files` can allow it"
-_CARRIED = "check `{}` starts this script, so the change may decide about itself; kept on the bench"
+_OF_CHECKS = deferred_pattern(r"(^|/)(tests?|specs?|t|\.?ci|\.github|hack)/")
+_MANAGERS = frozenset(["npm", "yarn", "pnpm", "bun"])
+_LOADED = (".py", ".js", ".cjs", ".mjs", ".ts")
+_BASELINE = (
+    "check `{}` starts or reads this file; the bench uses the baseline's file. `runner_files` can allow it"
+)
+_NEW = "check `{}` would start this script; not on the bench. `runner_files` can allow it"
+_CARRIED = "check `{}` starts or reads this file, so the change may decide about itself; kept on the bench"
 
 
 @dataclass(frozen=True)
@@ -49,7 +65,8 @@ class CheckScripts:
     def left_behind(self, entry: ChangeEntry) -> Finding | None:
         for path in entry.paths:
             if self.keeps(path):
-                return Finding(CHANGED, "warning", shown(path), _BASELINE.format(self._started[path]))
+                why = _BASELINE if path in self.data.baseline else _NEW
+                return Finding(CHANGED, "warning", shown(path), why.format(self._started[path]))
         return None
 
     def carried_finding(self, entry: ChangeEntry) -> Finding | None:
@@ -68,7 +85,7 @@ class CheckScripts:
 
     @cached_property
     def _started(self) -> dict[str, str]:
-        """Path of a script of the snapshot -> the first check that starts it."""
+        """Path of a script -> the first check that starts it, or would."""
         tree = self.contract.snapshot.tree
         found: dict[str, str] = {}
         for entry in self.contract.checks:
@@ -83,18 +100,42 @@ class CheckScripts:
 
 
 def _all_started(command: str, baseline: Mapping[str, Entry], tree: Path) -> Iterator[str]:
-    """The programs of the snapshot that a command starts, those that its shell scripts start, and so on."""
-    texts: list[tuple[str, str | None]] = [(command, None)]
+    """The programs of the snapshot that a command starts, those that its scripts start and load, and so on."""
+    programs = {path for path, entry in baseline.items() if entry.kind == "file" and _OF_CHECKS.search(path)}
+    found = set[str]()
+    for text in (command, *_package_scripts(command, tree)):
+        found |= started_scripts(text, baseline) | named_programs(text, "", programs)
     seen: set[str] = set()
     for _ in range(MAX_DEPTH):
-        found = {path for text, folder in texts for path in started_scripts(text, baseline, folder)} - seen
-        texts = [
-            (_text(tree / path), posixpath.dirname(path))
-            for path in found
-            if is_shell_script(path, tree / path)
-        ]
         yield from sorted(found)
         seen |= found
+        found = {one for path in found for one in _started_by(path, programs, baseline, tree)} - seen
+
+
+def _started_by(path: str, programs: set[str], baseline: Mapping[str, Entry], tree: Path) -> set[str]:
+    if path not in baseline:
+        return set()
+    if path.endswith(_LOADED):
+        return imported_programs(_text(tree / path), path, programs)
+    if not is_shell_script(path, tree / path):
+        return set()
+    text, folder = _text(tree / path), posixpath.dirname(path)
+    return (
+        started_scripts(text, baseline, folder)
+        | named_programs(text, folder, programs)
+        | {one for one in sourced_scripts(text, folder) if one not in baseline}
+    )
+
+
+def _package_scripts(command: str, tree: Path) -> Iterator[str]:
+    """What `npm run check` is in the snapshot's package.json, whose scripts are those of the bench."""
+    named = {word for words in commands(command) if words[0] in _MANAGERS for word in words[1:]}
+    if not named:
+        return
+    with suppress(ValueError, AttributeError):
+        for name, text in json.loads(_text(tree / "package.json")).get("scripts", {}).items():
+            if name.removeprefix("pre").removeprefix("post") in named and isinstance(text, str):
+                yield text
 
 
 def _text(path: Path) -> str:

@@ -15,7 +15,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 
 from steelyard.deferred.pattern import deferred_pattern
@@ -23,6 +23,7 @@ from steelyard.filesystem.tree import Entry
 from steelyard.sandboxes.base import WORKSPACE, FileOverlay
 
 _ENDINGS = (".sh", ".bash", ".dash", ".ksh", ".zsh")
+_SOURCES = frozenset({".", "source"})
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "ash", ".", "source"})
 # What stands before the program that a command starts.
 _STARTERS = _SHELLS.union(
@@ -56,7 +57,7 @@ def read_only_scripts(
     command: str, hidden: Iterable[FileOverlay], baseline: Mapping[str, Entry], tree: Path
 ) -> tuple[str, ...]:
     """`tree` is the snapshot that `baseline` lists."""
-    parts = _commands(command)
+    parts = commands(command)
     run_by_shell, named = _named_paths(parts)
     found = {
         one.path
@@ -77,14 +78,28 @@ def started_scripts(text: str, baseline: Mapping[str, Entry], folder: str | None
     """Files of the snapshot that a command, or the text of a script in `folder`, runs or gives to an interpreter."""
     found: set[str] = set()
     place = ""
-    for words in _commands(text):
+    for words in commands(text):
         if words[0] == "cd" and len(words) > 1:
             place = posixpath.join(place, words[1])
         started = next((word for word in words if not _is_passed_over(word)), "")
-        found |= {_in_workspace(place, started), _in_workspace("", started)}
+        found |= {in_workspace(place, started), in_workspace("", started)}
         if folder is not None:  # `. "$(dirname "$0")/lib.sh"` is beside the script
-            found |= {_in_workspace(folder, started), _in_workspace(folder, posixpath.basename(started))}
+            found |= {in_workspace(folder, started), in_workspace(folder, posixpath.basename(started))}
     return {path for path in found if path in baseline and baseline[path].kind == "file"}
+
+
+def sourced_scripts(text: str, folder: str) -> set[str]:
+    """Paths that a script in `folder` reads in with `.` or `source`, whether they are there or not."""
+    found = {
+        word
+        for words in commands(text)
+        for before, word in pairwise(words)
+        if before in _SOURCES and word.endswith(_ENDINGS)
+    }
+    # `. "$(dirname "$0")/lib.sh"` is cut at its parentheses, and `$HERE` is the folder itself
+    found |= {word for words in commands(text) for word in words[:1] if word.endswith(_ENDINGS)}
+    names = (posixpath.basename(word) if "$" in word or word.startswith("/") else word for word in found)
+    return {in_workspace(place, name) for name in names for place in (folder, "")}
 
 
 def _is_passed_over(word: str) -> bool:
@@ -96,11 +111,11 @@ def _is_passed_over(word: str) -> bool:
     )
 
 
-def _commands(text: str) -> list[list[str]]:
+def commands(text: str) -> list[list[str]]:
     return [words for part in _SEPARATORS.split(text.translate(_QUOTES)) if (words := part.split())]
 
 
-def _in_workspace(folder: str, word: str) -> str:
+def in_workspace(folder: str, word: str) -> str:
     return posixpath.normpath(posixpath.join(folder, word)).removeprefix(f"{WORKSPACE}/")
 
 
@@ -112,7 +127,7 @@ def _named_paths(parts: Iterable[list[str]]) -> tuple[set[str], set[str]]:
             folder = posixpath.join(folder, words[1])
         follows_shell = False
         for word in words:
-            path = _in_workspace(folder, word)
+            path = in_workspace(folder, word)
             named.add(path)
             if follows_shell and not word.startswith("-"):
                 run_by_shell.add(path)

@@ -197,7 +197,6 @@ static void note_opens(void) {
 
 static void watch_held(const char *path, bool anew) {
     struct stat found;
-    if (opens_seen < 0) opens_seen = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     int watch = inotify_add_watch(opens_seen, path, IN_OPEN);
     if (watch < 0 || stat(path, &found) != 0) return;
     note_opens();
@@ -616,10 +615,31 @@ static bool executes_changed_script(pid_t pid, const struct origin *origin) {
     return tested_since.tv_sec && (origin->is_shell || pid == guarding->pid) && has_changed_script(pid);
 }
 
+/* The kernel itself opens what a script names in its first line, and what that names: no call shows it. */
+static bool has_late_interpreter(pid_t pid, const char *program) {
+    static char path[4096 + 64];
+    char line[256];
+    snprintf(path, sizeof path, "%s", program);
+    for (int depth = 0; tested_since.tv_sec && depth < MAX_DEPTH; depth++) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        ssize_t got = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+        if (fd >= 0) close(fd);
+        line[got > 0 ? got : 0] = 0;
+        if (!after(line, "#!")) return false;
+        char *name = line + 2 + strspn(line + 2, " \t");
+        name[strcspn(name, " \t\n")] = 0;
+        if (!name[0]) return false;
+        snprintf(path, sizeof path, "%s", path_of_argument(pid, name));
+        if (is_late_file(path)) return true;
+    }
+    return false;
+}
+
 /* What is to be executed, and its arguments -> what the process will be. */
 static void take_program(struct origin *origin, pid_t pid, const char *resolved, int kind) {
     const char *name = strrchr(resolved, '/') + 1;
-    const bool is_foreign = is_foreign_file(resolved), is_late = is_foreign && is_late_file(resolved);
+    const bool is_scripted = has_late_interpreter(pid, resolved), is_foreign = is_scripted || is_foreign_file(resolved);
+    const bool is_late = is_scripted || (is_foreign && is_late_file(resolved));
     const ino_t input = pipe_of(pid, 0);
     origin->is_python = is_python(name);
     origin->is_shell = is_shell(name);
@@ -924,15 +944,15 @@ static bool moves_own_file(const struct seccomp_notif *call, uint32_t shown) {
     return S_ISREG(moved.st_mode) && moved.st_nlink == 1 && is_own_file(digest_of_file(source), &moved);
 }
 
-/* Whether what is there stays: of an open that adds to it, or that fails because it is there. */
-static bool keeps_what_is_there(const struct seccomp_notif *call, uint32_t shown, const struct guarded *file) {
+/* Whether what is there stays: of an open that adds to it, or that fails because it is there. `was_own`: if it stays, it is the caller's like's. */
+static bool keeps_what_is_there(const struct seccomp_notif *call, uint32_t shown, const char *path, bool was_own) {
     struct stat found;
     const uint64_t flags = flags_of_call(call, shown);
-    if (lstat(file->path, &found) != 0) return false;
+    if (lstat(path, &found) != 0) return false;
     if (shown == MOVE_1 && call->data.nr == SYS_renameat2 && call->data.args[4] & RENAME_NOREPLACE) return true;
     if (shown == MOVE_0 || shown == MOVE_1) return S_ISDIR(found.st_mode);
-    if ((flags & O_CREAT && flags & O_EXCL) || !S_ISREG(found.st_mode)) return true;
-    return !(flags & O_TRUNC) && found.st_size > 0 && whose_content(file) != WRITTEN_BY_OWN;
+    if (flags & O_CREAT && flags & O_EXCL) return true;
+    return !(flags & O_TRUNC) && found.st_size > 0 && !was_own;
 }
 
 /* 0: not known. */
@@ -967,12 +987,21 @@ static bool descends_from_foreign(pid_t pid, pid_t own) {
     return pid != own;
 }
 
-static void note_own_write(const char *path, const struct origin *origin) {
+static void note_own_write(const struct seccomp_notif *call, uint32_t shown, const char *path, const struct origin *origin) {
     struct stat found;
-    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) return;
+    const bool exists = stat(path, &found) == 0;
+    if (exists && !S_ISREG(found.st_mode)) return;
     uint64_t digest = digest_of_file(path);
+    if (exists && keeps_what_is_there(call, shown, path, is_own_file(digest, &found))) return;
     if (origin->relays || lives_foreign()) forget_own_file(digest);
     else if (digest) remember_own_file(digest);
+}
+
+/* Whether a guarded file holds what it held before the call. */
+static bool keeps_guarded(const struct seccomp_notif *call, uint32_t shown, const struct guarded *file) {
+    struct stat found;
+    if (lstat(file->path, &found) == 0 && !S_ISREG(found.st_mode) && shown != MOVE_0 && shown != MOVE_1) return true;
+    return keeps_what_is_there(call, shown, file->path, whose_content(file) == WRITTEN_BY_OWN);
 }
 
 static void note_guarded_write(struct guarded *file, bool is_own, pid_t pid, uint64_t chain) {
@@ -998,11 +1027,18 @@ static void look_at_write(const struct seccomp_notif *call, uint32_t shown) {
     }
     if (is_ours && is_refused(call, shown, resolved)) return; /* nothing is written */
     const bool moves = shown == MOVE_0 || shown == MOVE_1, is_own = is_ours && (!moves || moves_own_file(call, shown));
-    if (is_own) note_own_write(resolved, &origin);
+    if (is_own) note_own_write(call, shown, resolved, &origin);
     else forget_own_file(digest_of_file(resolved));
     if (!file) return;
     if (!is_ours) remember_writer(file, pid, origin.chain);
-    else if (!keeps_what_is_there(call, shown, file)) note_guarded_write(file, is_own && !descends_from_foreign(pid, own), pid, origin.chain);
+    else if (!keeps_guarded(call, shown, file)) note_guarded_write(file, is_own && !descends_from_foreign(pid, own), pid, origin.chain);
+}
+
+/* By its path, which may be any: no open of what it cuts is seen. */
+static void look_at_cut(const struct seccomp_notif *call) {
+    const pid_t pid = process_of((pid_t)call->pid);
+    if (pid <= 1 || pid == guarding->pid || origin_of(pid).kind != FOREIGN) return;
+    for (int i = 0; i < KNOWN_HELD; i++) held_files[i].is_touched = true;
 }
 
 /* Before the call is made; it waits for the answer. */
@@ -1013,6 +1049,8 @@ static void guard(const struct seccomp_notif *call, uint32_t shown) {
         forget_memory();
     } else if (own == 0) {
         return;
+    } else if (shown == TRUNCATE_0) {
+        look_at_cut(call);
     } else if (shown != EXIT) {
         const uint32_t wanted = wanted_by(flags_of_call(call, shown));
         if (wanted & READS) look_at_load(call, shown);

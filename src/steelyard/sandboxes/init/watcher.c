@@ -165,6 +165,7 @@ static int guard_files(const char *payload, uint32_t length) {
     if (shared == MAP_FAILED || table_of_all == MAP_FAILED) return errno;
     guarding = shared;
     origins = table_of_all;
+    opens_seen = inotify_init1(IN_CLOEXEC | IN_NONBLOCK); /* before others use up what a user may have */
     int error = watch_calls(table.program, table.size);
     if (error) guarding = NULL;
     return error;

@@ -24,6 +24,16 @@ from steelyard.deferred.data_class import dataclass
 
 _VALUES = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Call, ast.UnaryOp, ast.BinOp, ast.Constant)
 _FIRST_MESSAGE = 3  # of unittest's methods that compare two things: the third argument
+# What follows are arguments of a call.
+_CALLING = (
+    "assertRaises",
+    "assertWarns",
+    "assert_raises",
+    "assert_warns",
+    "assert_called",
+    "assert_any_call",
+    "assert_has_calls",
+)
 _SINGLE = frozenset(["assertTrue", "assertFalse", "assertIsNone", "assertIsNotNone"])
 
 
@@ -168,7 +178,7 @@ def _messages(text: Text, statement: ast.stmt) -> list[Span]:
         case ast.Assert(msg=ast.expr() as message):
             return _strings(text, message)
         case ast.Expr(ast.Call(func=ast.Attribute(attr=name), args=args, keywords=options)) if (
-            name.startswith("assert")
+            name.startswith("assert") and not name.startswith(_CALLING)
         ):
             given = args[1 if name in _SINGLE else _FIRST_MESSAGE - 1 :]
             given = [*given, *(one.value for one in options if one.arg == "msg")]
