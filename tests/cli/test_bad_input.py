@@ -201,13 +201,26 @@ def test_init_refuses_a_repository_whose_name_no_contract_can_hold(
     refused(steelyard("init", "new", "--git", folder), 2, "r\\xff: its name is not UTF-8", "rename it")
 
 
-def test_a_plan_refuses_the_same_agent_twice_and_no_repeats(steelyard: Steelyard, author: Author) -> None:
+def test_a_plan_refuses_the_same_agent_twice_no_repeats_and_no_jobs(
+    steelyard: Steelyard, author: Author
+) -> None:
     contract = author.write()
     refused(steelyard("plan", contract, "--agent", "noop", "--agent", "noop"), 2, "noop is given twice")
     refused(
         steelyard("plan", contract, "--agent", "noop", "--repeats", 0),
         2,
         "steelyard: --repeats is at least 1",
+    )
+    refused(steelyard("plan", contract, "--agent", "noop", "--jobs", 0), 2, "steelyard: --jobs is at least 1")
+
+
+def test_labels_that_cannot_be_read_are_refused_in_plain_words(steelyard: Steelyard, tmp_path: Path) -> None:
+    (tmp_path / "labels").write_bytes(b"\xff\xfe")
+    refused(
+        steelyard("judge", "calibrate", "absent"), 2, "absent cannot be read: No such file or directory\n"
+    )
+    refused(
+        steelyard("judge", "calibrate", tmp_path / "labels"), 2, "labels is not a file of labels: it is not"
     )
 
 
@@ -358,6 +371,27 @@ def test_a_mistake_in_the_options_is_one_line_that_names_help(
 ) -> None:
     verb = words.split(maxsplit=1)[0]
     refused(steelyard(*words.split()), 2, why, f"`steelyard {verb} --help` shows the options")
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("run", "", "--agent", "noop"), "run: CONTRACT"),
+        (("run", "contract", "--agent", "noop", "--out", ""), "run: --out/--runs"),
+        (("check", ""), "check: CONTRACT"),
+        (("grade", "contract", "--patch="), "grade: --patch"),
+        (("grade", "contract", "--tree", ""), "grade: --tree"),
+        (("certify", ""), "certify: CONTRACT"),
+        (("init", ""), "init: FOLDER"),
+    ],
+)
+def test_an_empty_path_is_refused_and_not_taken_for_the_current_folder(
+    steelyard: Steelyard, author: Author, words: tuple[str, ...], named: str
+) -> None:
+    author.write()
+    refused(
+        steelyard(*words), 2, f"steelyard {named}: the path is empty; is a variable of the shell not set?"
+    )
 
 
 @pytest.mark.parametrize("verb", ["logs", "diff"])

@@ -118,6 +118,19 @@ def test_the_explorer_is_used_by_keyboard(browser: Browser, many: Viewer) -> Non
         assert complaints == []
 
 
+def test_an_agent_whose_name_has_no_place_to_break_fits_the_explorer(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Where every column is shown at once, a wide one must not push the table out of the window."""
+    store = made_store(tmp_path, 2, 2, agents={"patch:reference_of_the_first_release.patch": 0.5})
+    with (
+        viewing(tmp_path, Records(tmp_path, store)) as viewer,
+        opened(browser, viewer, viewport={"width": 1270, "height": 700}) as (page, _),
+    ):
+        page.goto(f"{viewer.origin}/")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+
+
 def test_nothing_of_the_explorer_stands_outside_a_screen(browser: Browser, many: Viewer) -> None:
     """The head of the table stays in view on a wide screen; on a narrow one each value has its name instead."""
     with opened(browser, many) as (page, _):

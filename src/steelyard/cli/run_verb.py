@@ -98,13 +98,31 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
     module = importlib.import_module(module_of(verb))
     parser = OptionParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
     module.arguments(parser)
+    _refuse_empty_paths(parser)
     return parser
+
+
+def _refuse_empty_paths(parser: argparse.ArgumentParser) -> None:
+    """An empty word is a variable without a value, as in `--out "$OUT"`. pathlib takes it for the current folder."""
+    import argparse  # noqa: PLC0415  # after the launcher was started
+    from pathlib import Path  # noqa: PLC0415  # as argparse
+
+    def path(word: str) -> Path:
+        if not word:
+            raise argparse.ArgumentTypeError("the path is empty; is a variable of the shell not set?")
+        return Path(word)
+
+    for action in parser._actions:  # noqa: SLF001  # argparse has no other list of them
+        if action.type is Path:
+            action.type = path
 
 
 def _in_plain_words(message: str) -> str:
     """A mistake as argparse words it -> for somebody who does not know Python's types, with the word that was meant."""
     import re  # noqa: PLC0415  # only where something is wrong
 
+    if found := re.fullmatch(r"argument (\S+): (the path is empty; .*)", message):
+        return ": ".join(found.groups())
     for kind, name in (("int", "whole number"), ("float", "number")):
         message = re.sub(rf"argument (\S+): invalid {kind} value: ('.*')$", rf"\1 \2: not a {name}", message)
     message = re.sub(r"argument (\S+): invalid \S+ value: ('.*')$", r"\1 \2: not a valid value", message)

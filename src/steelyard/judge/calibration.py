@@ -126,8 +126,10 @@ def read_labels(path: Path, model: str | None = None) -> list[Labelled]:
     """A file of labels; the run folders that it names are relative to it. `model` is asked for where a line names none."""
     try:
         lines = path.read_text().splitlines()
-    except (OSError, ValueError) as error:
-        raise OperatorFault(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise OperatorFault(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise OperatorFault(f"{path} is not a file of labels: it is not UTF-8 text") from error
     found = []
     for number, line in enumerate(lines, 1):
         if line.strip():

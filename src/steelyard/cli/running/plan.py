@@ -122,8 +122,9 @@ def _refuse_options(args: argparse.Namespace, order: Path) -> None:
     check_out(args.out.absolute().parent)
     if args.review_budget is not None and args.budget is None:
         raise OperatorFault("--review-budget keeps back a part of B_total: give --budget too")
-    for option, repeats, least in (("repeats", args.repeats, 1), ("noop-repeats", args.noop_repeats, 0)):
-        if repeats < least:
+    counts = (("repeats", args.repeats, 1), ("noop-repeats", args.noop_repeats, 0), ("jobs", args.jobs, 1))
+    for option, count, least in counts:
+        if count < least:
             raise OperatorFault(f"--{option} is at least {least}")
 
 

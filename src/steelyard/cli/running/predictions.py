@@ -126,7 +126,7 @@ def read_predictions(path: Path) -> list[Prediction]:
 def _prediction(row: Mapping[str, Any], where: str, path: Path) -> Prediction:
     instance, patch, model = (row.get(key) for key in ("instance_id", "model_patch", "model_name_or_path"))
     if not isinstance(instance, str) or not instance:
-        raise OperatorFault(f"{where}: `instance_id` is missing")
+        raise OperatorFault(f"{where}: `instance_id` is missing or not text")
     if "model_patch" not in row or not isinstance(patch, str | None):
         raise OperatorFault(f"{where}: `model_patch` is missing or not text")
     name = as_name(model) if isinstance(model, str) else ""
