@@ -120,7 +120,8 @@ def power_plot(curves: Sequence[PowerCurve]) -> Markup | None:
         for at, one in enumerate(shown)
     ]
     marks = [(value, f"{value:g}") for value in ticks(0, most)]
-    assumed = "; ".join(shown[0].assumptions)
+    assumed = dict.fromkeys("; ".join(one.assumptions) for one in shown)
+    each = "" if len(assumed) == 1 else " (in the order of the legend)"
     return figure(
         "Power",
         draw_lines(
@@ -129,7 +130,7 @@ def power_plot(curves: Sequence[PowerCurve]) -> Markup | None:
             Axis("power", 1.0, SHARES),
             label="Power by number of contracts",
         ),
-        f"Chance that a study with so many contracts shows the difference (paired test, 5%). Assumed: {assumed}.",
+        f"Chance that a study with so many contracts shows the difference (paired test, 5%). Assumed{each}: {' | '.join(assumed)}.",
     )
 
 

@@ -113,9 +113,7 @@ class AgentNumbers:
     runs_attempted: int
     contracts: int
     success: Estimate
-    within_budget: (
-        Estimate  # primary endpoint over scorable trials: acceptance errors and budget stops count 0
-    )
+    within_budget: Estimate  # primary endpoint over scorable trials: acceptance errors, ungraded trials and budget stops count 0
     bounds: Bounds
     imputed: Estimate
     categories: tuple[Counted, ...]
