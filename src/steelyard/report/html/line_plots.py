@@ -47,11 +47,13 @@ def survival_plot(agents: Sequence[AgentNumbers], of: Ranks) -> Markup | None:
         draw_lines(
             lines,
             Axis("time since the start of the trial", longest, _seconds_ticks(longest)),
-            Axis("succeeded by then", 1.0, SHARES),
+            Axis("would have succeeded by then", 1.0, SHARES),
             label="Time to success",
             stepped=True,
         ),
-        "Share of trials that have succeeded by a time (Kaplan-Meier; a trial that ended without success is censored).",
+        "Share of trials that would have succeeded by a time if those that ended without success had gone on like the others "
+        "(Kaplan-Meier, these are censored). It shows how long a success takes, and may reach 100% for an agent that solves half: how "
+        "many trials succeed is the success rate.",
     )
 
 

@@ -65,7 +65,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class TimeToSuccess:
-    """Kaplan-Meier: `curve` has (seconds, share that succeeded by then, low, high)."""
+    """Kaplan-Meier: `curve` has (seconds, share that would have succeeded by then, low, high)."""
 
     curve: tuple[tuple[float, float, float, float], ...]
     median: Estimate  # seconds

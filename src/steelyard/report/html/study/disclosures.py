@@ -103,7 +103,9 @@ def _phases(phases: Mapping[str, Mapping[str, float | None]]) -> Markup:
 def _total(unit: str, value: float | None) -> str:
     if value is None:
         return "not known"
-    return dollars(value) if unit == "usd" else f"{value:,.2f}"
+    if unit == "usd":
+        return dollars(value)
+    return f"{value:,.0f}" if unit == "tokens" else f"{value:,.2f}"
 
 
 def _discoveries(found: Disclosures, link: LinkRun) -> Markup | None:

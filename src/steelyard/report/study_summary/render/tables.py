@@ -293,7 +293,8 @@ def _time(agents: Sequence[AgentNumbers]) -> Section:
         for one in agents
     )
     columns = ("agent", "run that succeeds", "run that fails", "median to success", "restricted mean")
-    note = "times to success are Kaplan-Meier estimates of the agent's own time; trials without success are censored; "
+    note = "times to success are Kaplan-Meier estimates of the agent's own time; trials without success are censored, as if they had gone on "
+    note += "like the others: they say how long a success takes, not how many trials succeed; "
     note += "the restricted mean counts each agent up to the longest time that all agents have reached, baselines apart"
     means = [each for one in agents for each in (one.economics.wall_s_success, one.economics.wall_s_failure)]
     why = without_interval(
