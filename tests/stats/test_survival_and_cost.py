@@ -305,6 +305,8 @@ def test_cost_for_each_success_without_a_success_or_a_cost_gives_words() -> None
     assert "no success" in cost_per_success([Spending(1.0, 0), Spending(2.0, 0)]).why
     assert "1 of 2 contracts is not known" in cost_per_success([Spending(math.nan, 1), Spending(2.0, 1)]).why
     assert "one contract" in cost_per_success([Spending(1.0, 1)]).why
+    free = cost_per_success([Spending(0.0, 1), Spending(0.0, 0), Spending(0.0, 2)])
+    assert (free.value, free.interval, free.why) == (0.0, None, "no trial cost anything")
 
 
 def test_the_bootstrap_of_the_ratio_is_near_fieller() -> None:

@@ -35,10 +35,9 @@ def cost_per_success(rows: Sequence[Spending], level: float = 0.95) -> Estimate:
     if not successes:
         return unknown("there is no success to divide by", method=method, n=trials, clusters=contracts)
     ratio = total / successes
-    if contracts < FEWEST:
-        return Estimate(
-            ratio, None, None, method, trials, contracts, (), level, "one contract gives no interval"
-        )
+    if contracts < FEWEST or not total:
+        why = "no trial cost anything" if not total else "one contract gives no interval"
+        return Estimate(ratio, None, None, method, trials, contracts, (), level, why)
     low, high = _fieller(rows, total, successes, check_level(level))
     assumptions = ("contracts are independent", "cost counts every trial, also those that failed")
     return Estimate(ratio, low, high, method, trials, contracts, assumptions, level)

@@ -99,7 +99,7 @@ def median_time(durations: Sequence[Duration], level: float = 0.95) -> Estimate:
     low = next((step.time for step in steps if step.low <= 0.5), value)
     # Where no trial is left the variance says nothing, so the curve's last drop to 0 is no upper end.
     high = next((step.time for step in steps if step.high <= 0.5 and step.survival > 0), math.inf)
-    assumptions = ("a run that ends without success tells nothing but that",)
+    assumptions = ("runs that end without success would have gone on like the others",)
     return Estimate(value, low, high, method, len(durations), clusters, assumptions, level)
 
 
@@ -172,7 +172,7 @@ def restricted_mean(
     low, high = (max(0.0, value - half), min(limit, value + half)) if varies else (None, None)
     assumptions = (
         f"times are counted up to {limit:g} s",
-        "a run that ends without success tells nothing but that",
+        "runs that end without success would have gone on like the others",
     )
     return Estimate(value, low, high, method, len(durations), len(clusters), assumptions, level)
 

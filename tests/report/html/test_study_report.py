@@ -18,6 +18,7 @@ from steelyard.report.html.study_report import study_html
 from steelyard.report.html.svg import Scale, ticks
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.read_results import of_lines
+from steelyard.report.study_summary.render.words import dollars
 from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.stats.estimate import Estimate
 
@@ -79,7 +80,7 @@ def test_one_run_makes_a_report() -> None:
 
 
 def test_an_interval_without_a_limit_is_said_in_words() -> None:
-    shown = number_cell(Estimate(1.5, 0.5, math.inf, "Fieller", 3), "${:.2f}")
+    shown = number_cell(Estimate(1.5, 0.5, math.inf, "Fieller", 3), dollars)
     assert "$1.50" in shown
     assert "[$0.50, no limit]" in shown
     assert "inf" not in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,6 +55,25 @@ def test_trials_that_change_are_those_that_count() -> None:
     assert [one.run for one in made.changed] == ["second"]
     with pytest.raises(OperatorFault, match="honeypots alone"):
         rescored(trap, caps={"cost_usd": 1.0})
+
+
+@pytest.mark.parametrize("order", [("wall_s", "cost_usd"), ("cost_usd", "wall_s")])
+def test_one_cap_that_would_have_stopped_a_run_decides_whatever_another_leaves_open(
+    order: tuple[str, str],
+) -> None:
+    stopped = line("fail", termination="wall_time", cost={"usd": 3.0}, durations={"working_s": 60.0})
+    caps = {"wall_s": 120.0, "cost_usd": 1.0}
+    made = rescored(
+        stopped, contexts=[context(caps={"wall_s": 60.0})], caps={name: caps[name] for name in order}
+    )
+    assert (made.agents[0].undecided, made.agents[0].counterfactual.value) == (0, 0.0)
+
+
+def test_trials_of_contracts_that_were_taken_out_alone_are_not_called_honeypots() -> None:
+    study = {"digest": "d", "name": "s"}
+    found = replace(results(line("pass", study=study)), removed={("d", "a"): "its tests fail"})
+    with pytest.raises(OperatorFault, match="taken out of the study alone"):
+        rescore(found, Rescoring(caps={"cost_usd": 1.0}))
 
 
 def test_a_looser_cap_leaves_a_stopped_run_undecided() -> None:

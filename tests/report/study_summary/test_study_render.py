@@ -19,6 +19,7 @@ from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.render.bars import MARKS, PLAIN_MARKS, draw_interval
 from steelyard.report.study_summary.render.markdown import study_markdown
+from steelyard.report.study_summary.render.tables import envelope_line
 from steelyard.report.study_summary.render.terminal import print_brief, print_sections, print_study
 from steelyard.report.study_summary.render.words import dollars, rate
 from steelyard.report.study_summary.run_context import RunContext
@@ -281,3 +282,16 @@ def test_a_mean_without_an_interval_says_why() -> None:
 def test_shares_near_none_and_all_are_not_called_none_and_all() -> None:
     shares = (0.00002, 0.0004, 0.0006, 0.9994, 0.9998, 1 - 1e-12)
     assert [percent(one) for one in shares] == ["<0.1%", "<0.1%", "0.1%", "99.9%", ">99.9%", "100%"]
+
+
+def test_a_small_cost_is_not_zero_dollars_on_any_page() -> None:
+    lines = [one_line("pass", contract=name, cost={"usd": 0.003}) for name in "abc"]
+    made = summarise_study(results(*lines))
+    page = study_html(made)
+    assert "$0.0030" in page
+    assert "$0.00<" not in page
+    assert "$0.00 " not in page
+    assert dollars(0.00001) == "<$0.0001"
+    assert "models 0.0030" in envelope_line(
+        {"total_usd": 0.05, "left_usd": 0.047, "spent": {"models": 0.003}, "spent_usd": 0.003}
+    )

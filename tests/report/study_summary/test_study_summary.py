@@ -93,6 +93,24 @@ def test_p_values_account_for_each_other() -> None:
     assert "(6)" in made.multiplicity
 
 
+def test_p_values_are_adjusted_for_the_comparisons_that_have_one() -> None:
+    lines = study(0.3, 0.6) + [{**each, "agent": "three"} for each in study(0.3, 0.6, seed=2)[:90]]
+    other = RunContext(conditions={"budget": "b2"}, agent_version="v1")
+    contexts = [other if each["agent"] == "three" else context() for each in lines]
+    made = summary(*lines, contexts=contexts)
+    assert [one.p is not None for one in made.comparisons].count(True) == 1
+    assert "(1)" in made.multiplicity
+
+
+def test_agents_that_are_not_comparable_have_no_curve_of_power() -> None:
+    lines = study(0.3, 0.6)
+    other = RunContext(conditions={"budget": "b2"}, agent_version="v1")
+    assert len(summary(*lines).power) == 1
+    assert not summary(
+        *lines, contexts=[other if each["agent"] == "two" else context() for each in lines]
+    ).power
+
+
 def test_an_invalid_run_changes_no_rate_but_the_invalid_one_and_the_bounds() -> None:
     lines = study(0.3, 0.6)
     before, after = summary(*lines).agents, summary(*lines, line("invalid", "one", "c0")).agents

@@ -143,6 +143,17 @@ def test_a_clock_that_went_back_between_two_attempts_changes_nothing() -> None:
     assert trials.repeated == 0
 
 
+def test_a_trial_that_was_run_again_although_it_had_a_result_has_ended_once() -> None:
+    """Two results of one trial are no second trial of the plan: they do not complete a study, nor reach a look."""
+    runs = [
+        line("pass", trial="t1", attempt=1),
+        line("fail", trial="t1", attempt=1),
+        line("pass", trial="t2"),
+    ]
+    found = trials_of(results(*runs))
+    assert (len(found.records), found.ended) == (3, 2)
+
+
 def test_a_trial_that_the_operator_stopped_has_not_ended() -> None:
     lines = [line("pass", trial="t1"), line("invalid", trial="t2", termination="operator", agent="y")]
     with pytest.raises(OperatorFault, match="1 of 2 planned trials are finished"):

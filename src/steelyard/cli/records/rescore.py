@@ -90,6 +90,8 @@ def _rules(rules: Rescoring) -> Iterator[str]:
         yield f"cap {name}: at most {cap:g}; counted is {MEASURED[name]}"
     for name, weight in rules.weights.items():
         yield f"weight of {name}: {weight:g}"
+    for name, weight in rules.quality_weights.items():
+        yield f"weight of {name} in quality: {weight:g}"
     if rules.threshold is not None:
         yield f"a score of {rules.threshold:g} is enough to pass"
 

@@ -47,11 +47,13 @@ def survival_plot(agents: Sequence[AgentNumbers], of: Ranks) -> Markup | None:
         draw_lines(
             lines,
             Axis("time since the start of the trial", longest, _seconds_ticks(longest)),
-            Axis("succeeded by then", 1.0, SHARES),
+            Axis("would have succeeded by then", 1.0, SHARES),
             label="Time to success",
             stepped=True,
         ),
-        "Share of trials that have succeeded by a time (Kaplan-Meier; a trial that ended without success is censored).",
+        "Share of trials that would have succeeded by a time if those that ended without success had gone on like the others "
+        "(Kaplan-Meier, these are censored). It shows how long a success takes, and may reach 100% for an agent that solves half: how "
+        "many trials succeed is the success rate.",
     )
 
 
@@ -120,7 +122,8 @@ def power_plot(curves: Sequence[PowerCurve]) -> Markup | None:
         for at, one in enumerate(shown)
     ]
     marks = [(value, f"{value:g}") for value in ticks(0, most)]
-    assumed = "; ".join(shown[0].assumptions)
+    assumed = dict.fromkeys("; ".join(one.assumptions) for one in shown)
+    each = "" if len(assumed) == 1 else " (in the order of the legend)"
     return figure(
         "Power",
         draw_lines(
@@ -129,7 +132,7 @@ def power_plot(curves: Sequence[PowerCurve]) -> Markup | None:
             Axis("power", 1.0, SHARES),
             label="Power by number of contracts",
         ),
-        f"Chance that a study with so many contracts shows the difference (paired test, 5%). Assumed: {assumed}.",
+        f"Chance that a study with so many contracts shows the difference (paired test, 5%). Assumed{each}: {' | '.join(assumed)}.",
     )
 
 

@@ -120,9 +120,11 @@ def rescore(results: ResultSet, rules: Rescoring) -> Counterfactual:
         for line, context in zip(results.lines, results.contexts, strict=True)
     ]
     after = replace(results, lines=tuple({**line, "verdict": verdict} for line, verdict, _ in pairs))
-    before, counterfactual = (by_agent(trials_of(one).records) for one in (results, after))
+    trials = trials_of(results)
+    before, counterfactual = (by_agent(one.records) for one in (trials, trials_of(after)))
     if not before:
-        raise OperatorFault(f"{results.source} has trials of honeypots alone: there is no rate to rescore")
+        kind = "contracts that were taken out of the study" if trials.removed else "honeypots"
+        raise OperatorFault(f"{results.source} has trials of {kind} alone: there is no rate to rescore")
     counted = {
         one.run for each in before.values() for one in each
     }  # no honeypots, and no attempts that were repeated
@@ -164,18 +166,23 @@ def _rescore(line: Line, context: RunContext | None, rules: Rescoring) -> tuple[
     verdict = str(line["verdict"])
     if CATEGORY[verdict] not in {"success", "failure"}:
         return verdict, ""
-    for name, cap in rules.caps.items():
-        stopped = line.get("termination") == _STOPPED_BY[name]
-        used = _used(line, context, name)
-        if stopped and (used is None or cap > _old_cap(context, name, used)):
-            return "error", f"{name}: the run was stopped by the old cap, and {cap:g} would have let it go on"
-        if used is None:
-            return "error", f"{name} is not known"
-        if used > cap:
-            return "fail", f"{name} {used:g} is above {cap:g}"
+    found = [each for name, cap in rules.caps.items() if (each := _under_cap(line, context, name, cap))]
+    if found:  # one cap that stops a run is enough, whatever is not known of the others
+        return next((each for each in found if each[0] == "fail"), found[0])
     if rules.weights or rules.threshold is not None:
         return _rescored_by_score(line, context, rules)
     return verdict, ""
+
+
+def _under_cap(line: Line, context: RunContext | None, name: str, cap: float) -> tuple[str, str] | None:
+    """The verdict that one other cap would have led to, and why; None where it changes nothing."""
+    stopped = line.get("termination") == _STOPPED_BY[name]
+    used = _used(line, context, name)
+    if stopped and (used is None or cap > _old_cap(context, name, used)):
+        return "error", f"{name}: the run was stopped by the old cap, and {cap:g} would have let it go on"
+    if used is None:
+        return "error", f"{name} is not known"
+    return ("fail", f"{name} {used:g} is above {cap:g}") if used > cap else None
 
 
 def _old_cap(context: RunContext | None, name: str, used: float) -> float:

@@ -65,7 +65,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class TimeToSuccess:
-    """Kaplan-Meier: `curve` has (seconds, share that succeeded by then, low, high)."""
+    """Kaplan-Meier: `curve` has (seconds, share that would have succeeded by then, low, high)."""
 
     curve: tuple[tuple[float, float, float, float], ...]
     median: Estimate  # seconds
@@ -113,9 +113,7 @@ class AgentNumbers:
     runs_attempted: int
     contracts: int
     success: Estimate
-    within_budget: (
-        Estimate  # primary endpoint over scorable trials: acceptance errors and budget stops count 0
-    )
+    within_budget: Estimate  # primary endpoint over scorable trials: acceptance errors, ungraded trials and budget stops count 0
     bounds: Bounds
     imputed: Estimate
     categories: tuple[Counted, ...]

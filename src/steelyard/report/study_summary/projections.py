@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from steelyard.report.study_summary.comparisons import NOT_COMPARABLE
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Burn, PowerCurve
 from steelyard.report.study_summary.trial_record import TrialRecord
 from steelyard.stats.design.power import Design, power_curve
@@ -33,10 +35,12 @@ def _thin(points: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
 def power_of(
     agents: Sequence[AgentNumbers], comparisons: Sequence[AgentComparison]
 ) -> tuple[PowerCurve, ...]:
-    """For each comparison the chance to see the difference that was found, if it is the true one, by number of contracts."""
+    """For each comparison that was made, the chance to see the difference that was found, if it is the true one, by number of contracts."""
     by_name = {one.agent: one for one in agents}
     found = []
     for comparison in comparisons:
+        if comparison.conclusion == NOT_COMPARABLE:
+            continue
         curve = _curve(by_name[comparison.first], by_name[comparison.second], comparison.contracts)
         if curve is not None:
             found.append(curve)
@@ -47,8 +51,8 @@ def _curve(first: AgentNumbers, second: AgentNumbers, contracts: int) -> PowerCu
     rates = first.success.value, second.success.value
     if rates[0] is None or rates[1] is None or rates[0] == rates[1] or contracts < 2:
         return None
-    icc = next((one.icc.value for one in (first, second) if one.icc.value is not None), USUAL_ICC)
-    icc = min(1.0, max(0.0, icc))
+    known = [one.icc.value for one in (first, second) if one.icc.value is not None]
+    icc = min(1.0, math.fsum(known) / len(known)) if known else USUAL_ICC
     repeats = max(1, round(first.trials / max(1, first.contracts)))
     counts = sorted({max(2, round(contracts * factor)) for factor in FACTORS})
     try:
@@ -58,7 +62,8 @@ def _curve(first: AgentNumbers, second: AgentNumbers, contracts: int) -> PowerCu
         return None
     assumed = (
         "the rates found here are the true ones",
-        f"{repeats} repeats",
+        f"{repeats} {'repeat' if repeats == 1 else 'repeats'}",
         f"intra-contract correlation {icc:.2f}",
+        f"the agents find the same contracts hard with share {design.pairing:g}",
     )
     return PowerCurve(first.agent, second.agent, contracts, points, assumed)

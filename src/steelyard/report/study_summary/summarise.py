@@ -78,7 +78,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
         contracts=len({one.digest for one in records}),
         agents=numbers,
         comparisons=comparisons,
-        multiplicity=MULTIPLICITY.format(count=len(comparisons)) if comparisons else "",
+        multiplicity=_multiplicity(comparisons),
         pareto=Pareto((), 0, "", apart) if apart else pareto_of(compared or agents),
         deviations=deviations,
         provisional=(
@@ -100,6 +100,12 @@ def summarise_study(results: ResultSet) -> StudySummary:
         envelope=results.envelope,
         removed=_removed(results, trials),
     )
+
+
+def _multiplicity(comparisons: Sequence[AgentComparison]) -> str:
+    """Nothing where no p-value is shown: of agents that are not comparable, or at a look at any time."""
+    tested = sum(one.p is not None for one in comparisons)
+    return MULTIPLICITY.format(count=tested) if tested else ""
 
 
 def _refused(results: ResultSet, trials: Trials) -> tuple[str, ...]:

@@ -93,11 +93,7 @@ class Trials:
     runs: tuple[TrialRecord, ...]  # all of them: retries, honeypots and removed contracts too
     attempted: Mapping[str, int]  # agent -> runs, retries included
     repeated: int  # trials that were run again although they had a result; each counts as one more repeat
-
-    @property
-    def ended(self) -> int:
-        """Trials of the plan that have ended; one that the operator stopped is run again."""
-        return sum(one.termination != "operator" for one in (*self.records, *self.honeypots))
+    ended: int  # trials of the plan that have ended; one that the operator stopped is run again
 
 
 class _Run(NamedTuple):
@@ -129,6 +125,7 @@ def trials_of(results: ResultSet) -> Trials:
         runs=tuple(runs),
         attempted=Counter(one.agent for one in runs),
         repeated=sum(len(each) - 1 for each in counting.values()),
+        ended=sum(map(_has_ended, counting.values())),
     )
 
 
@@ -145,6 +142,11 @@ def runs_that_count(runs: Sequence[_Run]) -> list[_Run]:
             kept.remove(next((one for one in before if one.record.category == "invalid"), before[-1]))
         kept.append(run)
     return [one for one in kept if one.record.category != "invalid"] or kept[-1:]
+
+
+def _has_ended(runs: Sequence[_Run]) -> bool:
+    """Of the runs of one trial that count: a trial that was run again has ended once."""
+    return any(one.record.termination != "operator" and not one.record.is_removed for one in runs)
 
 
 def _unfit(line: Line) -> tuple[str, ...]:

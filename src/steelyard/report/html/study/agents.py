@@ -19,6 +19,7 @@ from steelyard.report.html.study.cells import (
 from steelyard.report.study_summary.model import AgentNumbers, Counted, Ranking, StudySummary
 from steelyard.report.study_summary.render.tables import HONEYPOTS
 from steelyard.report.study_summary.render.variation import VARIATION_COLUMNS, variation_lines, variation_rows
+from steelyard.report.study_summary.render.words import dollars
 
 
 def ranking_table(ranking: Ranking) -> Markup:
@@ -44,7 +45,7 @@ def leaderboard(agents: Sequence[AgentNumbers]) -> Markup:
             _undecided(one),
             estimate_cell(one.within_budget),
             number_cell(one.quality),
-            number_cell(one.economics.cost_per_success, "${:.2f}"),
+            number_cell(one.economics.cost_per_success, dollars),
             _counted_named(one.categories, "acceptance_error"),
             counted_cell(one.invalid_attempts),
         )
@@ -83,11 +84,11 @@ def economics_table(agents: Sequence[AgentNumbers]) -> Markup:
     rows = [
         (
             cut(one.agent, 80),
-            spread_cell(one.economics.cost_usd, "${:.2f}"),
-            spread_cell(one.economics.tokens, "{:,.0f}"),
-            spread_cell(one.economics.wall_s_success, "{:.1f} s"),
-            spread_cell(one.economics.wall_s_failure, "{:.1f} s"),
-            spread_cell(one.economics.overhead_s, "{:.2f} s"),
+            spread_cell(one.economics.cost_usd, dollars),
+            spread_cell(one.economics.tokens, "{:,.0f}".format),
+            spread_cell(one.economics.wall_s_success, "{:.1f} s".format),
+            spread_cell(one.economics.wall_s_failure, "{:.1f} s".format),
+            spread_cell(one.economics.overhead_s, "{:.2f} s".format),
         )
         for one in agents
     ]
@@ -129,8 +130,8 @@ def time_table(agents: Sequence[AgentNumbers]) -> Markup:
     rows = [
         (
             cut(one.agent, 80),
-            number_cell(one.time_to_success.median, "{:.1f} s"),
-            number_cell(one.time_to_success.restricted_mean, "{:.1f} s"),
+            number_cell(one.time_to_success.median, "{:.1f} s".format),
+            number_cell(one.time_to_success.restricted_mean, "{:.1f} s".format),
             f"{one.time_to_success.censored:,}",
             f"{one.time_to_success.unknown:,}",
         )
@@ -218,7 +219,7 @@ def strata_card(agents: Sequence[AgentNumbers]) -> Markup | None:
             cut(one.agent, 80),
             str(stratum.contracts),
             estimate_cell(stratum.success),
-            spread_cell(stratum.cost_usd, "${:.2f}"),
+            spread_cell(stratum.cost_usd, dollars),
         )
         for one in agents
         for stratum in one.strata

@@ -12,6 +12,7 @@ from steelyard.stats.estimate import Estimate
 
 MOST_ROWS = 500
 LinkRun = Callable[[str], Markup]
+Form = Callable[[float], str]  # of a number, in its unit
 
 
 def card(title: str, *content: Child, id_: str = "") -> Markup:
@@ -68,19 +69,19 @@ def _basis(estimate: Estimate) -> Markup:
     return tag("span", ", ".join(filter(None, (f"n={estimate.n}", contracts))), class_="basis")
 
 
-def number_cell(estimate: Estimate, form: str = "{:.2f}") -> Markup:
+def number_cell(estimate: Estimate, form: Form = "{:.2f}".format) -> Markup:
     """A mean with its interval, in its own unit; an end without a limit is named."""
     if estimate.value is None:
         return tag("span", "not known", title=estimate.why or None, class_="dim")
     ends = [
-        "no limit" if math.isinf(end) else form.format(end)
+        "no limit" if math.isinf(end) else form(end)
         for end in (estimate.low, estimate.high)
         if end is not None
     ]
     interval = f"[{', '.join(ends)}]" if len(ends) > 1 else "[no interval]"
     basis = tag("span", f"{interval} n={estimate.n}", class_="basis")
     said = "; ".join(filter(None, [estimate.method, estimate.why]))
-    return tag("span", form.format(estimate.value), basis, title=said, class_="nowrap")
+    return tag("span", form(estimate.value), basis, title=said, class_="nowrap")
 
 
 def points_cell(estimate: Estimate) -> Markup:
@@ -98,9 +99,9 @@ def counted_cell(counted: Counted) -> Markup:
     return tag("span", f"{counted.count} of {counted.of}", rate, class_="nowrap")
 
 
-def spread_cell(spread: Spread, form: str) -> Markup:
+def spread_cell(spread: Spread, form: Form) -> Markup:
     if spread.median is None or spread.low_quartile is None or spread.high_quartile is None:
         return tag("span", "not known", class_="dim")
-    ends = f" [{form.format(spread.low_quartile)}, {form.format(spread.high_quartile)}]"
+    ends = f" [{form(spread.low_quartile)}, {form(spread.high_quartile)}]"
     unknown = tag("span", f" {spread.unknown} not known", class_="dim") if spread.unknown else None
-    return tag("span", form.format(spread.median), ends, f" n={spread.known}", unknown)
+    return tag("span", form(spread.median), ends, f" n={spread.known}", unknown)

@@ -8,6 +8,7 @@ from steelyard.report.html.element import Child, Markup, join, prose, tag
 from steelyard.report.html.study.cells import LinkRun, card, counted_cell, cut, estimate_cell, table
 from steelyard.report.study_summary.model import Disclosures, StudySummary
 from steelyard.report.study_summary.render.tables import envelope_line
+from steelyard.report.study_summary.render.words import dollars
 
 
 def disclosure_cards(summary: StudySummary, link: LinkRun) -> Markup:
@@ -87,7 +88,7 @@ def _phases(phases: Mapping[str, Mapping[str, float | None]]) -> Markup:
                     (
                         phase,
                         unit,
-                        "not known" if value is None else f"{value:,.2f}",
+                        _total(unit, value),
                         f"{totals.get(f'{unit}_unknown_runs') or 0:,.0f}",
                     )
                 )
@@ -99,6 +100,14 @@ def _phases(phases: Mapping[str, Mapping[str, float | None]]) -> Markup:
     )
 
 
+def _total(unit: str, value: float | None) -> str:
+    if value is None:
+        return "not known"
+    if unit == "usd":
+        return dollars(value)
+    return f"{value:,.0f}" if unit == "tokens" else f"{value:,.2f}"
+
+
 def _discoveries(found: Disclosures, link: LinkRun) -> Markup | None:
     if not found.discoveries:
         return None
@@ -106,7 +115,7 @@ def _discoveries(found: Disclosures, link: LinkRun) -> Markup | None:
         (
             one.mode,
             f"{one.trials:,}",
-            "not known" if one.cost_usd is None else f"${one.cost_usd:,.2f}",
+            "not known" if one.cost_usd is None else dollars(one.cost_usd),
             link(one.run) if one.run else "no run",
         )
         for one in found.discoveries
@@ -141,7 +150,7 @@ def precision_table(summary: StudySummary) -> Child:
             cut(one.agent, 80),
             f"{one.contracts:,}",
             "not known" if one.half_width is None else f"±{100 * one.half_width:.1f} points",
-            "not known" if one.cost_usd is None else f"${one.cost_usd:,.2f}",
+            "not known" if one.cost_usd is None else dollars(one.cost_usd),
         )
         for one in summary.disclosures.precision
     ]

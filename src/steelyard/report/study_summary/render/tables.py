@@ -64,7 +64,7 @@ def _comparisons(summary: StudySummary) -> Iterator[Section]:
         lines.append(one.sentence)
         lines.append(f"  {significance(one)}")
         lines += [f"  not the same: {text}" for text in unlike(one)]
-    yield Section("Comparisons", lines=(*lines, summary.multiplicity))
+    yield Section("Comparisons", lines=(*lines, *filter(None, [summary.multiplicity])))
 
 
 def _ranking(summary: StudySummary) -> Section:
@@ -76,10 +76,15 @@ def _ranking(summary: StudySummary) -> Section:
 def envelope_line(envelope: Mapping[str, Any]) -> str:
     """`charged 3.10 of 100.00 USD: models 2.90, execution 0.15, ...; 96.90 left`."""
     total, left = envelope["total_usd"], envelope["left_usd"]
-    parts = ", ".join(f"{name} {amount:.2f}" for name, amount in envelope["spent"].items())
-    of = "" if total is None else f" of B_total {total:.2f}"
-    rest = "" if left is None else f"; {left:.2f} left" if left >= 0 else f"; exceeded by {-left:.2f}"
-    return f"the envelopes charge {envelope['spent_usd']:.2f} USD{of}: {parts}{rest}"
+    parts = ", ".join(f"{name} {_usd(amount)}" for name, amount in envelope["spent"].items())
+    of = "" if total is None else f" of B_total {_usd(total)}"
+    rest = "" if left is None else f"; {_usd(left)} left" if left >= 0 else f"; exceeded by {_usd(-left)}"
+    return f"the envelopes charge {_usd(envelope['spent_usd'])} USD{of}: {parts}{rest}"
+
+
+def _usd(value: float) -> str:
+    """With as many digits as `dollars` has: a small amount is not 0.00."""
+    return dollars(value).replace("$", "")
 
 
 def _honeypots(summary: StudySummary) -> Iterator[Section]:
@@ -288,7 +293,8 @@ def _time(agents: Sequence[AgentNumbers]) -> Section:
         for one in agents
     )
     columns = ("agent", "run that succeeds", "run that fails", "median to success", "restricted mean")
-    note = "times to success are Kaplan-Meier estimates of the agent's own time; trials without success are censored; "
+    note = "times to success are Kaplan-Meier estimates of the agent's own time; trials without success are censored, as if they had gone on "
+    note += "like the others: they say how long a success takes, not how many trials succeed; "
     note += "the restricted mean counts each agent up to the longest time that all agents have reached, baselines apart"
     means = [each for one in agents for each in (one.economics.wall_s_success, one.economics.wall_s_failure)]
     why = without_interval(

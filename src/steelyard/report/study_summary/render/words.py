@@ -46,6 +46,8 @@ def dollars(value: float | None) -> str:
         return "unknown"
     if math.isinf(value):
         return "no limit"
+    if 0 < value < 0.00005:
+        return "<$0.0001"
     return f"${value:,.2f}" if value >= 0.1 or value == 0 else f"${value:.4f}"
 
 
