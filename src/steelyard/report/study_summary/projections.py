@@ -58,7 +58,7 @@ def _curve(first: AgentNumbers, second: AgentNumbers, contracts: int) -> PowerCu
         return None
     assumed = (
         "the rates found here are the true ones",
-        f"{repeats} repeats",
+        "1 repeat" if repeats == 1 else f"{repeats} repeats",
         f"intra-contract correlation {icc:.2f}",
     )
     return PowerCurve(first.agent, second.agent, contracts, points, assumed)
