@@ -110,7 +110,8 @@ def status_lines(state: Mapping[str, Any], width: int = 0) -> Iterator[str]:
     rows.append(_row({**state["trials"], "name": "all", "spent_usd": state["spent_usd"]}))
     yield from _table(rows, width)
     total = state["budget"]["total_usd"]
-    yield f"spent {state['spent_usd']:.2f} USD of {_usd(total)}{_left(state)}"
+    limit = ", without a limit" if total is None else f" of {_usd(total)}"
+    yield f"spent {state['spent_usd']:.2f} USD{limit}{_left(state)}"
     if any(amount for name, amount in state["spent"].items() if name != "models"):
         yield f"of that {', '.join(f'{name} {amount:.2f}' for name, amount in state['spent'].items())} USD"
     if state["runs_of_other_versions"]:
