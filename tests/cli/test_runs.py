@@ -6,6 +6,8 @@ import hashlib
 import json
 from pathlib import Path
 
+import pytest
+
 from authoring import Author, Steelyard
 
 
@@ -71,3 +73,23 @@ def test_a_run_whose_record_was_altered_is_neither_archived_nor_removed(
     assert (result.code, "has no verified result" in result.err) == (2, True)
     assert Path(line["folder"]).exists()
     assert not archive.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (
+            ("rm", "last", "--verdict", "error"),
+            "runs rm does not use --verdict: it removes the runs that are named",
+        ),
+        (("rm", "last", "--keep-last", 1), "runs rm does not use --keep-last"),
+        (("gc", "--older-than", 0, "--last", 1), "runs gc does not use --last: `--keep-last N`"),
+        (("--older-than", 3), "runs list does not use --older-than: it belongs to `runs gc`"),
+    ],
+)
+def test_an_option_that_would_be_passed_over_is_refused(
+    steelyard: Steelyard, tmp_path: Path, words: tuple[str | int, ...], why: str
+) -> None:
+    """`runs rm last --verdict error` would remove a run that passed."""
+    result = steelyard("runs", *words, "--runs", tmp_path)
+    assert (result.code, why in result.err) == (2, True), result.err

@@ -353,3 +353,14 @@ def test_run_and_study_take_both_names_of_the_folder_of_runs() -> None:
     for name in ("--out", "--runs"):
         assert parser_of("run").parse_args(["c", "--agent", "noop", name, "there"]).out == Path("there")
         assert parser_of("study").parse_args(["run", "s.yaml", name, "there"]).runs == Path("there")
+
+
+def test_a_study_whose_plan_cannot_be_read_is_named_and_left_out_of_the_list(
+    steelyard: Steelyard, tmp_path: Path
+) -> None:
+    plan = tmp_path / "runs" / "studies" / ("5" * 16) / "plan.json"
+    plan.parent.mkdir(parents=True)
+    plan.write_text('{"schema": "steelyard.study/1"}')
+    listed = steelyard("study", "list", "--runs", tmp_path / "runs")
+    assert (listed.code, listed.out) == (0, "")
+    assert "plan.json cannot be read: this study is left out" in listed.err

@@ -87,6 +87,14 @@ def test_agents_of_a_study_that_goes_on_are_not_compared(tmp_path: Path) -> None
     assert "two solves more than one" in page(tmp_path, trials(study, 2))
 
 
+def test_the_trials_of_all_agents_are_counted_where_a_study_is_not_complete(tmp_path: Path) -> None:
+    """As `steelyard compare` counts them: 36 of 72, not the 24 of the two agents that are compared."""
+    folder, study = begun(tmp_path)
+    assert "36 of 72 planned trials are finished" in page(tmp_path, trials(study, 1))
+    folder.add("end", how="stopped", why="B_total")
+    assert "36 of 72 planned trials have a result" in page(tmp_path, trials(study, 1))
+
+
 def test_a_look_has_the_level_of_the_registered_rule(tmp_path: Path) -> None:
     """The trials of the baseline, which are not compared, are counted: 36 of 72 trials have ended."""
     _, study = begun(tmp_path, Looks(rule="pocock", count=2))

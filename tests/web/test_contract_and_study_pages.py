@@ -173,6 +173,17 @@ def test_agents_of_a_study_that_goes_on_are_not_compared_on_any_page(tmp_path: P
     assert "agents are not compared" in whole
 
 
+def test_the_page_of_all_runs_follows_what_is_decided_in_its_studies(tmp_path: Path) -> None:
+    """The end of a study or a removed contract changes its numbers, and no run."""
+    with viewing_lines(tmp_path / "runs", lines_of({"noop": 0.0, "reference": 1.0}, contracts=2)) as viewer:
+        register(viewer.site.root)
+        before = viewer.ask("/study/all").text
+        StudyFolder(viewer.site.root / STUDIES / STUDY[:16]).add("end", how="complete", why="")
+        after = viewer.ask("/study/all").text
+    assert "agents are not compared" in before
+    assert "agents are not compared" not in after
+
+
 def test_a_plan_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with viewing_lines(tmp_path / "runs", lines_of({"noop": 0.0})) as viewer:
         register(viewer.site.root)

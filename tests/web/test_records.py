@@ -40,3 +40,21 @@ def test_runs_that_another_process_indexed_are_counted(tmp_path: Path) -> None:
 
     assert sum(int(row["runs"]) for row in records.tally(("state",))) == len(lines)
     records.close()
+
+
+def test_a_change_in_a_run_folder_gives_the_index_another_mark(tmp_path: Path) -> None:
+    """A review changes the numbers of a study, and adds no run: its page is computed again by this mark."""
+    (line,) = made_lines(1, 1, {"noop": 0.0})
+    folder = tmp_path / line["run"]
+    folder.mkdir()
+    (folder / MANIFEST).write_bytes(b"{}")
+    os.utime(folder, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    records = Records(tmp_path, Store(tmp_path, lambda run: entry_of_line(run.run_id, line, None)))
+    marks = []
+    for later_ns in (0, 10**9):
+        os.utime(folder, ns=(LONG_AGO_NS, LONG_AGO_NS + later_ns))
+        for _ in range(3):
+            records.sync()
+            marks.append(records.mark)
+    records.close()
+    assert marks[1] == marks[2] != marks[4] == marks[5]

@@ -29,7 +29,10 @@ def cost_per_success(rows: Sequence[Spending], level: float = 0.95) -> Estimate:
     """
     method = "ratio of totals, Fieller over contracts"
     if missing := count_missing(one.cost for one in rows):
-        return unknown(f"the cost of {missing} of {len(rows)} contracts is not known", method=method)
+        return unknown(
+            f"the cost of {missing} of {len(rows)} contract{'' if len(rows) == 1 else 's'} is not known",
+            method=method,
+        )
     contracts, trials = len(rows), sum(one.trials for one in rows)
     successes, total = sum(one.successes for one in rows), math.fsum(one.cost for one in rows)
     if not successes:

@@ -87,8 +87,9 @@ def _agents(records: Records, agents: Sequence[str]) -> Child:
         return notice("Choose two different agents.", "warning")
     lines = _lines_of(records, agents)
     plan = read_results.plan_of(records.root, lines)
-    if plan.get("look_rule") is not None and not plan["is_complete"]:
-        lines = _whole_study(records, lines)  # a look is reached when trials of all agents have ended
+    if plan.get("planned_trials") is not None and not plan["is_complete"]:
+        lines = _whole_study(records, lines)  # how far a study is depends on the trials of all its agents
+        plan = read_results.plan_of(records.root, lines)
     if len(lines) > MOST_RUNS:
         return notice(
             join(

@@ -65,6 +65,11 @@ class Records:
             # At most a tenth of the time is spent on it
             self._pause_s = max(FRESH_S, 10 * (self._looked - started))
 
+    @property
+    def mark(self) -> tuple[int, int]:
+        """Another one after each change of the index: a run that ended, a review, a run that was removed."""
+        return self._mark
+
     def _on_read(self, read: int, of: int) -> None:
         if not self._looked:  # later looks read only what is new
             self.progress = f"The index is being made: {read:,} of {of:,} runs."

@@ -295,3 +295,36 @@ def test_a_small_cost_is_not_zero_dollars_on_any_page() -> None:
     assert "models 0.0030" in envelope_line(
         {"total_usd": 0.05, "left_usd": 0.047, "spent": {"models": 0.003}, "spent_usd": 0.003}
     )
+
+
+def test_one_of_something_is_not_called_several() -> None:
+    trap = one_line("fail", "x", "trap", study={"stratum": "honeypot"})
+    again = [one_line("pass", "x", "c0", trial="t", run=run) for run in ("first", "second")]
+    whole = " ".join(shown(summarise_study(results(*again, trap)), print_study).split())
+    assert "1 trial was run more than once" in whole
+    assert "1 trial of a honeypot is in no rate" in whole
+    alone = " ".join(shown(summarise_study(results(again[0])), print_study).split())
+    for words in ("0 of 1 trial, ", "(1 run unknown)", "1 of 1 run has no folder"):
+        assert words in alone
+    flipped = study_html(
+        summarise_study(
+            results(*(one_line("pass" if at else "fail", f"agent-{at}", "c0") for at in (0, 0, 1, 1)))
+        )
+    )
+    assert "1 contract with different results" in flipped
+    assert "Cost and success on 1 contract that all" in flipped
+
+
+def test_failure_modes_that_a_section_leaves_out_are_counted() -> None:
+    lines = [one_line("fail", "x", f"c{at}", tags=[f"mode-{at:02}"]) for at in range(15)]
+    text = sections(summarise_study(results(*lines)), "modes")
+    assert "x: 3 less frequent ones are not shown; --json has them" in text
+
+
+def test_the_first_page_of_a_study_without_a_budget_and_without_cost_has_no_line_about_it() -> None:
+    nothing = {"total_usd": None, "spent_usd": 0.0, "spent": {"models": 0.0}, "left_usd": None}
+    lines = [one_line("pass", "x", f"c{at}") for at in range(3)]
+    assert "\nBudget\n" not in shown(summarise_study(results(*lines, envelope=nothing)))
+    paid = {"total_usd": 9.0, "spent_usd": 2.0, "spent": {"models": 2.0}, "left_usd": 7.0}
+    words = "when it ended, the study had cost 2.00 USD of B_total 9.00: models 2.00; 7.00 not spent"
+    assert words in shown(summarise_study(results(*lines, envelope=paid)))

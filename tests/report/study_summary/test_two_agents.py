@@ -239,3 +239,15 @@ def test_hosts_that_begin_alike_are_two_conditions() -> None:
         OperatorFault, match=r"network: host\.internal\.example:8080 and host\.internal\.example:9090"
     ):
         compared(*lines, contexts=sides)
+
+
+def test_restricted_means_of_two_agents_are_of_the_same_span() -> None:
+    """As in `report`: the mean of an agent that was tried for longer would be larger for that alone."""
+    lines = [
+        line("pass" if number % 2 else "fail", agent, f"c{number}", durations={"working_s": seconds})
+        for number in range(10)
+        for agent, seconds in (("one", 5.0 + number), ("two", 50.0 + number))
+    ]
+    made = compared(*lines)
+    spans = [each.time_to_success.restricted_mean.assumptions[0] for each in (made.first, made.second)]
+    assert spans == ["times are counted up to 14 s"] * 2

@@ -42,6 +42,12 @@ VERIFIED = 200  # so many rows of a listing are compared with their folders once
 _STYLES = {**COLOURS, RUNNING: "cyan", PAUSED: "yellow", ALTERED: "bold red"}
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
+_USES = {
+    "list": "it belongs to `runs gc`",
+    "rm": "it removes the runs that are named; `runs gc` removes by such options",
+    "gc": "`--keep-last N` keeps the newest N of each contract and agent",
+}
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -131,6 +137,8 @@ def _check(args: argparse.Namespace) -> None:
         raise OperatorFault("runs rm: name at least one run")
     if args.action != "rm" and args.names:
         raise OperatorFault(f"runs {args.action} takes no names; it has options that choose runs")
+    if ignored := _ignored(args):
+        raise OperatorFault(f"runs {args.action} does not use {', '.join(ignored)}: {_USES[args.action]}")
     if args.action == "gc" and args.older_than is None:
         raise OperatorFault("runs gc: say how old with --older-than DAYS")
     if args.archive is not None and args.action == "list":
@@ -139,6 +147,16 @@ def _check(args: argparse.Namespace) -> None:
         raise OperatorFault(
             "--archive: say who approves the removal and why, with --by NAME and --reason TEXT"
         )
+
+
+def _ignored(args: argparse.Namespace) -> list[str]:
+    """Options that say which runs are meant, and that the action would pass over."""
+    chosen = {
+        f"--{name}": getattr(args, name) for name in ("contract", "agent", "verdict", "tag", "study", "since")
+    }
+    of_gc = {"--older-than": args.older_than, "--keep-last": args.keep_last or None}
+    unused = {"list": of_gc, "rm": {**chosen, "--last": args.last, **of_gc}, "gc": {"--last": args.last}}
+    return [name for name, value in unused[args.action].items() if value is not None]
 
 
 def _query(args: argparse.Namespace) -> store_query.Query:

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.cli.console import RECEIVED, study_display, terminal_width
+from steelyard.cli.console import RECEIVED, say, study_display, terminal_width, wrap_message
 from steelyard.cli.console.output import check_out, print_json
 from steelyard.cli.options import agent_options
 from steelyard.cli.options.decision_options import add_decision_options, deciding_person, written_reason
@@ -186,7 +186,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         outcome = _run_trials(args, opened, trials, changes)
     except KeyboardInterrupt:
-        sys.stderr.write(f"steelyard: `{_resume_line(args)}` continues the study\n")
+        say(f"`{_resume_line(args)}` continues the study")
         raise
     return CODES[outcome.how]
 
@@ -270,14 +270,19 @@ def _conclude(args: argparse.Namespace, opened: Opened, progress: Any, outcome: 
     state = status.status_of(opened.plan, opened.folder, progress)
     why = _as_typed(args, outcome.why)
     state |= {"state": outcome.how, "why": why}  # the lock is still held here
-    for line in () if args.json else status_lines(state, terminal_width()):
-        sys.stdout.write(f"{line}\n")
+    if not args.json:
+        _print_state(state)
     if why and args.json:
-        sys.stderr.write(f"steelyard: {outcome.how}: {why}\n")
+        say(f"{outcome.how}: {why}")
+
+
+def _print_state(state: dict[str, Any]) -> None:
+    width = terminal_width()
+    sys.stdout.write("".join(f"{wrap_message(line, width)}\n" for line in status_lines(state, width)))
 
 
 def _note(text: str) -> None:
-    sys.stderr.write(f"steelyard: {text}\n")
+    say(text)
 
 
 def _judging(args: argparse.Namespace) -> study_judging.Judging | None:
@@ -370,7 +375,7 @@ def _status(args: argparse.Namespace) -> int:
     if args.json:
         print_json(state)
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in status_lines(state, terminal_width())))
+        _print_state(state)
     return 0
 
 
@@ -409,7 +414,11 @@ def _list(args: argparse.Namespace) -> int:
     with open_store(args.runs, args.store) as store:
         store.sync(print_progress)
         for folder in folders:
-            plan = folder.plan()
+            try:
+                plan = folder.plan()
+            except (OSError, ValueError):  # damaged, or of another version
+                say(f"{folder.path / study_folder.PLAN} cannot be read: this study is left out")
+                continue
             line = {
                 "schema": "steelyard.studies/1",
                 "name": plan.name,

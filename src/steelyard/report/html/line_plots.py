@@ -147,7 +147,8 @@ def burn_plot(burns: Sequence[Burn], of: Ranks) -> Markup | None:
         for one in shown
     ]
     unknown = sum(one.unknown for one in burns)
-    more = f" {unknown} runs have no known cost and are not in it." if unknown else ""
+    runs_unknown = "1 run" if unknown == 1 else f"{unknown:,} runs"
+    more = f" Not in it: {runs_unknown} without a known cost." if unknown else ""
     return figure(
         "Spending",
         draw_lines(

@@ -164,7 +164,7 @@ def pareto_plot(pareto: Pareto, of: Ranks) -> Markup | None:
     return figure(
         "Cost and success",
         drawn,
-        f"Cost and success on {pareto.contracts} contracts that all were tried on. A ring marks agents that no other beats in both.",
+        f"Cost and success on {'1 contract' if pareto.contracts == 1 else f'{pareto.contracts:,} contracts'} that all were tried on. A ring marks agents that no other beats in both.",
     )
 
 

@@ -153,7 +153,7 @@ def _answer(summary: StudySummary) -> Markup:
         tag("ul", sentences, class_="plain story")
         if sentences
         else tag("p", _alone(summary), class_="story"),
-        tag("p", f"{len(comparisons) - MOST_SENTENCES} more comparisons are below.")
+        tag("p", f"Below: {amount(len(comparisons) - MOST_SENTENCES, 'more comparison')}.")
         if len(comparisons) > MOST_SENTENCES
         else None,
         tag("p", size, class_="dim"),

@@ -110,14 +110,15 @@ def status_lines(state: Mapping[str, Any], width: int = 0) -> Iterator[str]:
     rows.append(_row({**state["trials"], "name": "all", "spent_usd": state["spent_usd"]}))
     yield from _table(rows, width)
     total = state["budget"]["total_usd"]
-    yield f"spent {state['spent_usd']:.2f} USD of {_usd(total)}{_left(state)}"
+    limit = ", without a limit" if total is None else f" of {_usd(total)}"
+    yield f"spent {state['spent_usd']:.2f} USD{limit}{_left(state)}"
     if any(amount for name, amount in state["spent"].items() if name != "models"):
         yield f"of that {', '.join(f'{name} {amount:.2f}' for name, amount in state['spent'].items())} USD"
     if state["runs_of_other_versions"]:
         other, usd = state["runs_of_other_versions"], state["spent_on_other_versions_usd"]
-        yield f"of that {usd:.2f} USD for {other} runs of removed or changed contracts"
+        yield f"of that {usd:.2f} USD for {_runs(other)} of removed or changed contracts"
     if state["runs_over_budget"]:
-        yield f"{state['runs_over_budget']} runs cost more than B_run: minutes of people, or a run that was paused"
+        yield f"{_runs(state['runs_over_budget'])} cost more than B_run: minutes of people, or a run that was paused"
     for one in state["agents"]:
         if one["honeypots"]["passed"]:
             found = one["honeypots"]
@@ -132,6 +133,10 @@ def status_lines(state: Mapping[str, Any], width: int = 0) -> Iterator[str]:
         yield f"deviation: {one_line(_deviation(one), 200)}"
     for name, why in state["removed"].items():
         yield f"removed: {one_line(name, _WIDEST)}: {one_line(why, 160)}"
+
+
+def _runs(number: int) -> str:
+    return "1 run" if number == 1 else f"{number} runs"
 
 
 def _left(state: Mapping[str, Any]) -> str:

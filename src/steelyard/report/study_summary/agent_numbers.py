@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from steelyard.report.study_summary.economics import economics, spread
@@ -147,6 +147,21 @@ def durations_of(decided: Sequence[TrialRecord]) -> list[Duration]:
         if seconds is not None:
             found.append(Duration(seconds, one.succeeded, one.digest))
     return found
+
+
+def horizon_of(agents: Mapping[str, Sequence[TrialRecord]]) -> float | None:
+    """The longest time that some trial of every agent lasted, so that restricted means are of the same span.
+
+    Baselines end at once, and would leave no span.
+    """
+    longest = []
+    for name, each in agents.items():
+        if name in BASELINES:
+            continue
+        durations = durations_of([one for one in each if one.is_decided])
+        if durations:
+            longest.append(max(one.seconds for one in durations))
+    return min(longest) if longest else None
 
 
 def time_to_success(decided: Sequence[TrialRecord], horizon: float | None) -> TimeToSuccess:

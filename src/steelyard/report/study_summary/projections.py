@@ -62,7 +62,7 @@ def _curve(first: AgentNumbers, second: AgentNumbers, contracts: int) -> PowerCu
         return None
     assumed = (
         "the rates found here are the true ones",
-        f"{repeats} {'repeat' if repeats == 1 else 'repeats'}",
+        "1 repeat" if repeats == 1 else f"{repeats} repeats",
         f"intra-contract correlation {icc:.2f}",
         f"the agents find the same contracts hard with share {design.pairing:g}",
     )

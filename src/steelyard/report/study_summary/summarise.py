@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.errors import OperatorFault
 from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.plain import one_line
-from steelyard.report.study_summary.agent_numbers import agent_numbers, durations_of
+from steelyard.report.study_summary.agent_numbers import agent_numbers, horizon_of
 from steelyard.report.study_summary.comparisons import MULTIPLICITY, NOT_COMPARABLE, Look, compare_all
 from steelyard.report.study_summary.disclosures import deviations_of, disclose, provisional_reasons
 from steelyard.report.study_summary.economics import pareto_of
@@ -60,7 +60,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
         kind = "contracts that were taken out of the study" if trials.removed else "honeypots"
         raise OperatorFault(f"{results.source} has trials of {kind} alone: there is no rate to estimate")
     agents = by_agent(records)
-    horizon = _horizon(agents)
+    horizon = horizon_of(agents)
     numbers = tuple(agent_numbers(name, each, trials, horizon) for name, each in agents.items())
     numbers = tuple(
         sorted(numbers, key=lambda one: (one.is_baseline, -(one.success.value or 0.0), one.agent))
@@ -156,21 +156,6 @@ def _nothing(results: ResultSet) -> str:
     return f"{results.source} has no result to summarise" + (f" ({left})" if left else "")
 
 
-def _horizon(agents: dict[str, list[TrialRecord]]) -> float | None:
-    """The longest time that some trial of every agent lasted, so that restricted means are of the same span.
-
-    Baselines end at once, and would leave no span.
-    """
-    longest = []
-    for name, each in agents.items():
-        if name in BASELINES:
-            continue
-        durations = durations_of([one for one in each if one.is_decided])
-        if durations:
-            longest.append(max(one.seconds for one in durations))
-    return min(longest) if longest else None
-
-
 def _study(results: ResultSet) -> dict[str, Any] | None:
     found = {
         (str(one.get("digest")), str(one.get("name")))
@@ -227,19 +212,23 @@ def _removed(results: ResultSet, trials: Trials) -> tuple[Removed, ...]:
 def _notes(results: ResultSet, trials: Trials, compared: int) -> list[str]:
     notes = [ERRORS_APART, SCOPE]
     if trials.repeated:
-        notes.append(f"{trials.repeated} trials were run more than once; each run counts as one more repeat")
+        notes.append(
+            f"{_counted(trials.repeated, 'trial was', 'trials were')} run more than once; each run counts as one more repeat"
+        )
     if results.repeated_lines:
         notes.append(
-            f"{results.repeated_lines} lines are of runs that are listed again below; each run counts once"
+            f"{_counted(results.repeated_lines, 'line is of a run that is', 'lines are of runs that are')} listed again below; each run counts once"
         )
     notes += [one.words for one in _removed(results, trials)]
     if trials.honeypots:
-        notes.append(f"{len(trials.honeypots)} trials of honeypots are in no rate and in no comparison")
+        notes.append(
+            f"{_counted(len(trials.honeypots), 'trial of a honeypot is', 'trials of honeypots are')} in no rate and in no comparison"
+        )
     without = sum(context is None for context in results.contexts)
     if without:
         notes.append(
-            f"{without} of {len(results.lines)} runs have no folder on this machine: their conditions, tokens and "
-            "reviews are not known"
+            f"{without} of {_counted(len(results.lines), 'run has', 'runs have')} no folder on this machine: conditions, tokens "
+            "and reviews are not known"
         )
     if results.without_result:
         left = ", ".join(f"{count} {state}" for state, count in results.without_result.items())
@@ -249,6 +238,10 @@ def _notes(results: ResultSet, trials: Trials, compared: int) -> list[str]:
     if versions := _versions(trials.records):
         notes.append(f"contracts with several versions count as several contracts: {', '.join(versions)}")
     return [*notes, *_configuration_notes(trials.records), *_judge_notes(results)]
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
 
 
 def _configuration_notes(records: Sequence[TrialRecord]) -> Iterator[str]:

@@ -12,12 +12,12 @@ from typing import Any
 
 from steelyard.errors import OperatorFault
 from steelyard.report.percent import signed_points
-from steelyard.report.study_summary.agent_numbers import agent_numbers, counts_by_contract
+from steelyard.report.study_summary.agent_numbers import agent_numbers, counts_by_contract, horizon_of
 from steelyard.report.study_summary.comparisons import AT_THE_END, Look, compare_agents, extreme_pairs
 from steelyard.report.study_summary.disclosures import deviations_of, provisional_reasons
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, to_json
 from steelyard.report.study_summary.read_results import ResultSet
-from steelyard.report.study_summary.trial_record import TrialRecord, Trials, by_agent, trials_of
+from steelyard.report.study_summary.trial_record import TrialRecord, by_agent, trials_of
 from steelyard.stats.clusters import Cluster
 from steelyard.stats.compare.equivalence import MarginTest, equivalence, non_inferiority, within_interval
 from steelyard.stats.compare.pairs import Pair, paired
@@ -155,7 +155,8 @@ def _compare(
     comparison = compare_agents(agents, first, second, look)
     if comparison.differences and not anyway:
         raise OperatorFault(_refusal(comparison))
-    numbers = [_numbers(name, agents[name], trials) for name in (first, second)]
+    horizon = horizon_of({name: agents[name] for name in (first, second)})
+    numbers = [agent_numbers(name, agents[name], trials, horizon) for name in (first, second)]
     return TwoAgents(
         source=results.source,
         first=numbers[0],
@@ -180,10 +181,6 @@ def _compare(
 
 def _decided(records: Sequence[TrialRecord]) -> dict[str, Cluster]:
     return {digest: one.decided for digest, one in counts_by_contract(records).items()}
-
-
-def _numbers(name: str, records: Sequence[TrialRecord], trials: Trials) -> AgentNumbers:
-    return agent_numbers(name, records, trials, None)
 
 
 def _refusal(comparison: AgentComparison) -> str:

@@ -10,6 +10,7 @@ from steelyard.report.html import study_report
 from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.store.entry import ACTIVE, UNFINISHED
 from steelyard.store.query import Query
+from steelyard.study.protocol.folder import find_studies
 from steelyard.web.explorer import STATES
 from steelyard.web.layout import card, digest, document, empty, facts, linked_run, notice, table
 from steelyard.web.message import NotThere, Request
@@ -101,7 +102,7 @@ def study_page(records: Records, summaries: Summaries, request: Request) -> Mark
         cut(study.title, 80),
         tag("h1", heading),
         _part("live", study.is_live, bar, _progress(study), planned if study.is_live else None),
-        _numbers(summaries, study),
+        _numbers(records, summaries, study),
         None
         if study.folder is None
         else _part("plan", study.is_live, None if study.is_live else planned, plan_card(study.folder)),
@@ -173,7 +174,7 @@ def _planned(records: Records, study: Study) -> tuple[Markup | None, Markup | No
     return progress_line(counts), planned_card(counts, plan)
 
 
-def _numbers(summaries: Summaries, study: Study) -> Markup:
+def _numbers(records: Records, summaries: Summaries, study: Study) -> Markup:
     """The sections of the report. A page does not wait for those of a large study: live.js reads it again until they are there."""
     total, name = study.total, study.name
     finished = total.runs - sum(total.states.get(state, 0) for state in UNFINISHED)
@@ -189,7 +190,9 @@ def _numbers(summaries: Summaries, study: Study) -> Markup:
             )
         )
     try:
-        found = summaries.look(name, f"{sorted(total.states.items())} {_logged(study)}", finished)
+        found = summaries.look(
+            name, f"{sorted(total.states.items())} {records.mark} {_logged(records, study)}", finished
+        )
     except OperatorFault as fault:
         return notice(str(fault), "warning")
     parts: list[Child] = []
@@ -211,6 +214,7 @@ def _numbers(summaries: Summaries, study: Study) -> Markup:
     return _part("numbers", study.is_live or found.is_pending, parts)
 
 
-def _logged(study: Study) -> float:
-    """When the log of a study changed: with each decision, also after the last run."""
-    return 0.0 if study.folder is None else log_changed_at(study.folder)
+def _logged(records: Records, study: Study) -> float:
+    """When the log of a study changed: with each decision, also after the last run. The numbers of all runs follow every log."""
+    folders = find_studies(records.root) if study.name == ALL else [study.folder] if study.folder else []
+    return sum(map(log_changed_at, folders))

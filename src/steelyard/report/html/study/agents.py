@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.report.html.element import Child, Markup, coded, join, tag
+from steelyard.report.html.element import Child, Markup, coded, join, prose, tag
 from steelyard.report.html.study.cells import (
     amount,
     card,
@@ -24,7 +24,8 @@ from steelyard.report.study_summary.render.words import dollars
 
 def ranking_table(ranking: Ranking) -> Markup:
     """One number for each agent, or why there is none."""
-    rule = tag("p", f"Ranking: {ranking.words}.", class_="dim")
+    is_none = ranking.acceptance_errors == "none"  # its words say that there is no ranking
+    rule = tag("p", prose(f"{ranking.words}." if is_none else f"Ranking: {ranking.words}."), class_="dim")
     if not ranking.rows:
         return rule
     rows = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.report.html.element import Child, Markup, join, prose, tag
 from steelyard.report.html.plots import difference_plot, point_words
-from steelyard.report.html.study.cells import LinkRun, cut, p_value, points_cell, table
+from steelyard.report.html.study.cells import LinkRun, amount, cut, p_value, points_cell, table
 from steelyard.report.study_summary.model import AgentComparison, StudySummary
 from steelyard.report.study_summary.sentence import short_name
 
@@ -70,7 +70,7 @@ def comparison_details(one: AgentComparison, link: LinkRun) -> Markup | None:
         "details",
         tag(
             "summary",
-            f"{cut(one.second, 60)} against {cut(one.first, 60)}: {len(one.flips)} contracts differ",
+            f"{cut(one.second, 60)} against {cut(one.first, 60)}: {amount(len(one.flips), 'contract')} with different results",
         ),
         join(tag("p", "Conditions that were not the same:"), tag("ul", unlike)) if unlike else None,
         table(

@@ -68,7 +68,7 @@ def _indeterminate(found: Disclosures) -> Child:
 def _bounds(found: Disclosures) -> Child:
     rows = [
         (
-            one.agent,
+            cut(one.agent, 80),
             f"{one.bounds.undecided} of {one.bounds.trials}",
             estimate_cell(one.bounds.worst),
             estimate_cell(one.bounds.best),

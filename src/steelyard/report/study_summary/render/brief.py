@@ -61,8 +61,8 @@ def brief_sections(summary: StudySummary) -> Iterator[Section]:
     yield from _singles(summary.agents)
     yield from _modes(summary.agents)
     yield _cost(summary.agents)
-    if summary.envelope is not None:
-        yield Section("Budget", lines=(envelope_line(summary.envelope),))
+    if (charged := summary.envelope) and (charged["total_usd"] is not None or charged["spent_usd"]):
+        yield Section("Budget", lines=(envelope_line(charged),))
     if warnings := tuple(_warnings(summary)):
         yield Section("To be careful about", lines=warnings)
 
@@ -156,7 +156,8 @@ def _total(single: Sequence[Spread]) -> str:
 def _warnings(summary: StudySummary) -> Iterator[str]:
     for one in summary.honeypots:
         if one.count:
-            yield f"{one.name} passed {counted(one)} trials that cannot be passed honestly: --section honeypots"
+            trials = "trial" if one.of == 1 else "trials"
+            yield f"{one.name} passed {counted(one)} {trials} that cannot be passed honestly: --section honeypots"
     yield from (one.words for one in summary.removed)
     undecided = sum(one.bounds.undecided for one in summary.agents)
     if undecided:

@@ -74,12 +74,14 @@ def _ranking(summary: StudySummary) -> Section:
 
 
 def envelope_line(envelope: Mapping[str, Any]) -> str:
-    """`charged 3.10 of 100.00 USD: models 2.90, execution 0.15, ...; 96.90 left`."""
+    """`when it ended, the study had cost 3.10 USD of B_total 100.00: models 2.90, execution 0.15, ...; 96.90 not spent`."""
     total, left = envelope["total_usd"], envelope["left_usd"]
     parts = ", ".join(f"{name} {_usd(amount)}" for name, amount in envelope["spent"].items())
     of = "" if total is None else f" of B_total {_usd(total)}"
-    rest = "" if left is None else f"; {_usd(left)} left" if left >= 0 else f"; exceeded by {_usd(-left)}"
-    return f"the envelopes charge {_usd(envelope['spent_usd'])} USD{of}: {parts}{rest}"
+    rest = (
+        "" if left is None else f"; {_usd(left)} not spent" if left >= 0 else f"; exceeded by {_usd(-left)}"
+    )
+    return f"when it ended, the study had cost {_usd(envelope['spent_usd'])} USD{of}: {parts}{rest}"
 
 
 def _usd(value: float) -> str:
@@ -229,14 +231,18 @@ def _weights(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
 def _modes(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     rows = _rows_of([(one.agent, one.tags) for one in agents])
     if rows:
-        yield Section("Failure modes (of all trials)", ("agent", "mode", "trials", "rate"), rows)
+        columns = ("agent", "mode", "trials", "rate")
+        yield Section(
+            "Failure modes (of all trials)", columns, rows, _left_out((one.agent, one.tags) for one in agents)
+        )
 
 
 def _errors(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     errors = _rows_of([(one.agent, one.errors) for one in agents])
     if errors:
         title = "Errors named by verifiers (mechanical), judges and people (of all trials)"
-        yield Section(title, ("agent", "category", "trials", "rate"), errors)
+        columns = ("agent", "category", "trials", "rate")
+        yield Section(title, columns, errors, _left_out((one.agent, one.errors) for one in agents))
     unfit = _rows_of([(one.agent, one.unfit) for one in agents])
     if unfit:
         yield Section(
@@ -249,6 +255,15 @@ def _rows_of(found: Sequence[tuple[str, Sequence[Counted]]]) -> tuple[tuple[str,
         (agent, each.name, counted(each), rate(each.rate))
         for agent, names in found
         for each in names[:MOST_MODES]
+    )
+
+
+def _left_out(found: Iterable[tuple[str, Sequence[Counted]]]) -> tuple[str, ...]:
+    """A line for each agent that has more names than `_rows_of` shows."""
+    return tuple(
+        f"{agent}: {len(names) - MOST_MODES:,} less frequent ones are not shown; --json has them"
+        for agent, names in found
+        if len(names) > MOST_MODES
     )
 
 
@@ -349,7 +364,7 @@ def disclosures(summary: StudySummary) -> Iterator[Section]:
     reasons = ", ".join(
         f"{one.name.replace('_', ' ')} {one.count}" for one in disclosed.indeterminate_by_reason
     )
-    share = f"{counted(disclosed.indeterminate)} trials, {rate(disclosed.indeterminate.rate)}"
+    share = f"{disclosed.indeterminate.count:,} of {count(disclosed.indeterminate.of, 'trial')}, {rate(disclosed.indeterminate.rate)}"
     bounded = tuple(
         (one.agent, f"{one.bounds.undecided} of {one.bounds.trials}", bounds_words(one.bounds))
         for one in disclosed.indeterminate_bounds
@@ -396,7 +411,7 @@ def _phases(phases: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[
         amounts = []
         for unit, value in parts.items():
             if unit.endswith("_unknown_runs"):
-                amounts += [f"({value:.0f} runs unknown)"] if value else []
+                amounts += [f"({count(int(value), 'run')} unknown)"] if value else []
             else:
                 amounts.append(_amount(unit, value))
         yield phase, " ".join(amounts)
