@@ -6,6 +6,8 @@ import hashlib
 import json
 from pathlib import Path
 
+import pytest
+
 from authoring import Author, Steelyard
 
 
@@ -71,3 +73,9 @@ def test_a_run_whose_record_was_altered_is_neither_archived_nor_removed(
     assert (result.code, "has no verified result" in result.err) == (2, True)
     assert Path(line["folder"]).exists()
     assert not archive.exists()
+
+
+@pytest.mark.parametrize("days", ["nan", "inf", "1e300", "-1"])
+def test_an_age_that_is_no_time_is_refused_in_one_line(steelyard: Steelyard, days: str) -> None:
+    result = steelyard("runs", "gc", f"--older-than={days}")
+    assert (result.code, "from 0 to 100000" in result.err, len(result.err.splitlines())) == (2, True, 1)

@@ -201,6 +201,22 @@ def test_an_edited_plan_is_refused_or_recorded(steelyard: Steelyard, planned: Pa
     assert ["was edited" in one["change"] for one in status["deviations"]] == [True]
 
 
+@pytest.mark.parametrize("edit", ["repeats", "agent"])
+def test_a_plan_with_other_trials_than_its_order_is_refused_in_one_line(
+    steelyard: Steelyard, planned: Path, tmp_path: Path, edit: str
+) -> None:
+    """Else the trials of the plan before the edit would run, under what it says now."""
+    data = yaml.safe_load(planned.read_text())
+    if edit == "repeats":
+        data["repeats"] += 1
+    else:
+        data["agents"][0]["name"] = "another"
+    planned.write_text(yaml.safe_dump(data))
+    result = steelyard("study", "run", planned, "--runs", tmp_path / "runs", "--accept-changes")
+    assert (result.code, len(result.err.splitlines())) == (2, 1), result.err
+    assert "its order has other trials" in result.err
+
+
 def test_a_changed_contract_is_refused(
     steelyard: Steelyard, planned: Path, author: Author, tmp_path: Path
 ) -> None:

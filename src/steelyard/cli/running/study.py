@@ -165,6 +165,8 @@ class Opened:
         else:
             slots = order.draw_order(self.plan)
             order.read_order(order.order_csv(slots), self.plan)  # the same order as was planned, or refused
+        if self.plan.is_edited:
+            order.refuse_other_trials(slots, self.plan)
         return list(run_study.planned_trials(self.plan, slots, self.contracts))
 
 

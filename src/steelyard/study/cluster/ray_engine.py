@@ -141,25 +141,34 @@ class _Cluster:
         gate = self._engine.gate
         if why := gate.enter(trial, self._stopped.is_set):
             raise Withheld(why)
-        answer = Answer()
+        answer = Answer(is_tried=False)
         try:
-            answer = self._ask(trial, retries)
+            task = self._submit(trial, retries)
+            answer = Answer()  # from here on a run may cost its bound, whatever becomes of its worker
+            answer = self._await_answer(trial, len(retries) + 1, *task)
             return answer
         finally:
-            if _is_untried(answer):
-                gate.cancel(trial)
-            else:
+            if answer.is_tried:
                 gate.leave(trial, answer.use)
+            else:
+                gate.cancel(trial)
 
-    def _ask(self, trial: Trial, retries: tuple[Retry, ...]) -> Answer:
+    def _submit(self, trial: Trial, retries: tuple[Retry, ...]) -> tuple[CopyTo | None, Any]:
+        """Where the run is copied, and Ray's reference to the answer. Raises what keeps the task from being submitted."""
         spec = trial.contract.spec.environment
         needs = {"num_cpus": spec.cpu, "memory": spec.memory_mb.guaranteed << 20}
         self._refuse_infeasible(needs)
-        attempt, bundle = len(retries) + 1, self._bundle(trial.contract)
-        to = self.runs.expect(trial, attempt)
+        bundle = self._bundle(trial.contract)
+        to = self.runs.expect(trial, len(retries) + 1)
         ref = self._work.options(**needs).remote(self._task(trial, retries, to), bundle)
         with self._lock:
             self._refs[trial.id] = ref
+        if self._stopped.is_set():  # `stop` may have come before it was known
+            with suppress(Exception):
+                self._ray.cancel(ref, force=False)
+        return to, ref
+
+    def _await_answer(self, trial: Trial, attempt: int, to: CopyTo | None, ref: Any) -> Answer:
         try:
             answer = Answer(*self._ray.get(ref))
         except self._ray.exceptions.RayError as error:
@@ -183,10 +192,7 @@ class _Cluster:
         """The run that the lost worker sealed, if it got that far."""
         if run := self.runs.find_sealed(to, trial, attempt):
             return Answer((run,), recorded_use(RunFolder(self._engine.out / run)))
-        text = str(error).strip().splitlines()
-        return Answer(
-            fault=("infrastructure", f"a worker of the cluster was lost: {text[0] if text else error!r}")
-        )
+        return Answer(fault=("infrastructure", describe_loss(error)))
 
     def _task(self, trial: Trial, retries: tuple[Retry, ...], to: CopyTo | None) -> Task:
         trial_fields = {
@@ -221,9 +227,13 @@ def received(runs: WorkerRuns, to: CopyTo | None, answer: Answer) -> Answer:
     return answer
 
 
-def _is_untried(answer: Answer) -> bool:
-    """Whether a fault of the contract or the operator kept a worker from making a run."""
-    return answer.fault is not None and answer.fault[0] in {"contract", "operator"} and not answer.runs
+def describe_loss(error: Exception) -> str:
+    """Ray wraps what a worker raised in an error whose first line names only the worker."""
+    cause = getattr(error, "cause", None)
+    if isinstance(cause, Exception):
+        return f"a worker of the cluster failed: {str(cause).strip() or repr(cause)}"
+    lines = str(error).strip().splitlines()
+    return f"a worker of the cluster was lost: {lines[0] if lines else repr(error)}"
 
 
 def _fault(named: tuple[str, str] | None) -> SteelyardError | None:
