@@ -254,6 +254,7 @@ def _resume_line(args: argparse.Namespace) -> str:
     if args.engine != "local":
         words += ["--engine", args.engine]
         words += [] if args.ray_address == "auto" else ["--ray-address", args.ray_address]
+    words += ["--no-judge"] if args.no_judge else []
     words += [] if args.blobs is None else ["--blobs", "URL"]  # a URL may have a password
     words += [] if args.store is None else ["--store", "URL"]
     return shlex.join(words)
