@@ -17,7 +17,7 @@ from steelyard.evidence.run_use import RunUse
 from steelyard.plan.study_plan import Envelopes
 from steelyard.plan.trial import Trial
 from steelyard.study.cluster import ray_engine
-from steelyard.study.cluster.ray_engine import RayEngine, describe_loss
+from steelyard.study.cluster.ray_engine import RayEngine
 from steelyard.study.cluster.worker import Answer, TriedGate
 from steelyard.study.protocol.charges import Charges, Split, micro
 from steelyard.study.protocol.envelopes import EnvelopeGate
@@ -28,10 +28,18 @@ class RayError(Exception):
     """As those of Ray."""
 
 
+class RayTaskError(RayError):
+    """What a worker raised; the first line of its text names only the process."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(f"ray::work() (pid=7, ip=192.0.2.7)\n{cause!r}")
+        self.cause = cause
+
+
 class FakeRay:
     """One node with some CPUs; each task has the answer that is given."""
 
-    exceptions = SimpleNamespace(RayError=RayError)
+    exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
 
     def __init__(self, answer: Answer | Exception, cpus: float) -> None:
         self._answer, self._cpus = answer, cpus
@@ -118,9 +126,24 @@ def test_a_worker_says_whether_there_was_a_run(
     assert gate.is_tried is (fault is None)
 
 
-def test_the_fault_of_a_worker_is_in_the_message_and_not_its_process() -> None:
-    """The first line of Ray's error names the process; what went wrong is in its cause."""
-    error = RayError("ray::work() (pid=7, ip=10.0.0.1)\n  File ...\nUnreachable: s3://runs: timed out")
-    assert describe_loss(error) == "a worker of the cluster was lost: ray::work() (pid=7, ip=10.0.0.1)"
-    error.cause = InfraFault("s3://runs: timed out")  # type: ignore[attr-defined]  # as of RayTaskError
-    assert describe_loss(error) == "a worker of the cluster failed: s3://runs: timed out"
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (RayError("the worker died\nmore"), "a worker of the cluster was lost: the worker died"),
+        (
+            RayTaskError(InfraFault("s3://runs: timed out")),
+            "a worker of the cluster failed: s3://runs: timed out",
+        ),
+    ],
+)
+def test_the_fault_of_a_worker_is_in_the_message_and_not_its_process(
+    tmp_path: Path,
+    contract: Callable[..., Contract],
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    why: str,
+) -> None:
+    monkeypatch.setattr(ray_engine, "_import_ray", lambda: FakeRay(error, 64.0))
+    engine = RayEngine(tmp_path / "runs", jobs=1, retry=RetryPolicy(runs=1))
+    (result,) = engine.run([Trial(contract(), "noop")])
+    assert str(result.fault) == why

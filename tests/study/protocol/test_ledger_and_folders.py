@@ -17,9 +17,9 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.plan.study_plan import Envelopes, Stages, Stopping, Tolerance
 from steelyard.report.stored.open_store import open_store
 from steelyard.sandboxes.fake import Answer
-from steelyard.study import engine
 from steelyard.study.protocol.progress import Progress
 from steelyard.study.protocol.run_study import charges_of
+from steelyard.study.record import grade_evidence
 
 LOOSE = Stages(tolerance=Tolerance(power=0.0, invalid=1.0, flaky=1.0, safety=1000))
 B_TOTAL = 9.0
@@ -54,7 +54,7 @@ def test_the_ledger_of_a_study_has_what_its_folders_say(
 
 
 def _fail_now_and_then(fake: FakeStudy, monkeypatch: pytest.MonkeyPatch, chance: Chance) -> None:
-    create, grade = RunFolder.create, engine.grade_evidence
+    create = RunFolder.create
 
     def make_folder(*given: Any, **keys: Any) -> RunFolder:
         chance.maybe(2)
@@ -62,7 +62,7 @@ def _fail_now_and_then(fake: FakeStudy, monkeypatch: pytest.MonkeyPatch, chance:
 
     def grade_run(*given: Any, **keys: Any) -> Any:
         chance.maybe(2)
-        return grade(*given, **keys)
+        return grade_evidence(*given, **keys)
 
     def prepare(_: Contract) -> None:
         chance.maybe(1)
@@ -73,7 +73,7 @@ def _fail_now_and_then(fake: FakeStudy, monkeypatch: pytest.MonkeyPatch, chance:
         return Answer(exit_code=int(chance.fails(2)))
 
     monkeypatch.setattr(RunFolder, "create", make_folder)
-    monkeypatch.setattr(engine, "grade_evidence", grade_run)
+    monkeypatch.setattr("steelyard.study.engine.grade_evidence", grade_run)
     fake.on_prepare, fake.script = prepare, answer
     fake.on_start = lambda _: chance.maybe(1)
 

@@ -171,8 +171,13 @@ class _Cluster:
     def _await_answer(self, trial: Trial, attempt: int, to: CopyTo | None, ref: Any) -> Answer:
         try:
             answer = Answer(*self._ray.get(ref))
+        except self._ray.exceptions.RayTaskError as failed:  # its own text begins with the worker's process
+            why = f"a worker of the cluster failed: {str(failed.cause).strip() or repr(failed.cause)}"
+            return self._after_loss(trial, attempt, to, why)
         except self._ray.exceptions.RayError as error:
-            return self._after_loss(trial, attempt, to, error)
+            lines = str(error).strip().splitlines()
+            why = f"a worker of the cluster was lost: {lines[0] if lines else repr(error)}"
+            return self._after_loss(trial, attempt, to, why)
         finally:
             with self._lock:
                 self._refs.pop(trial.id, None)
@@ -188,11 +193,11 @@ class _Cluster:
                     f"no node of the cluster has {resource} {needs[need]:g}, which the contract asks for; the largest has {most:g}"
                 )
 
-    def _after_loss(self, trial: Trial, attempt: int, to: CopyTo | None, error: Exception) -> Answer:
+    def _after_loss(self, trial: Trial, attempt: int, to: CopyTo | None, why: str) -> Answer:
         """The run that the lost worker sealed, if it got that far."""
         if run := self.runs.find_sealed(to, trial, attempt):
             return Answer((run,), recorded_use(RunFolder(self._engine.out / run)))
-        return Answer(fault=("infrastructure", describe_loss(error)))
+        return Answer(fault=("infrastructure", why))
 
     def _task(self, trial: Trial, retries: tuple[Retry, ...], to: CopyTo | None) -> Task:
         trial_fields = {
@@ -225,15 +230,6 @@ def received(runs: WorkerRuns, to: CopyTo | None, answer: Answer) -> Answer:
     except InfraFault as damaged:
         return Answer(fault=("infrastructure", str(damaged)))
     return answer
-
-
-def describe_loss(error: Exception) -> str:
-    """Ray wraps what a worker raised in an error whose first line names only the worker."""
-    cause = getattr(error, "cause", None)
-    if isinstance(cause, Exception):
-        return f"a worker of the cluster failed: {str(cause).strip() or repr(cause)}"
-    lines = str(error).strip().splitlines()
-    return f"a worker of the cluster was lost: {lines[0] if lines else repr(error)}"
 
 
 def _fault(named: tuple[str, str] | None) -> SteelyardError | None:
