@@ -93,3 +93,9 @@ def test_an_option_that_would_be_passed_over_is_refused(
     """`runs rm last --verdict error` would remove a run that passed."""
     result = steelyard("runs", *words, "--runs", tmp_path)
     assert (result.code, why in result.err) == (2, True), result.err
+
+
+@pytest.mark.parametrize("days", ["nan", "inf", "1e300", "-1"])
+def test_an_age_that_is_no_time_is_refused_in_one_line(steelyard: Steelyard, days: str) -> None:
+    result = steelyard("runs", "gc", f"--older-than={days}")
+    assert (result.code, "from 0 to 100000" in result.err, len(result.err.splitlines())) == (2, True, 1)

@@ -201,6 +201,22 @@ def test_an_edited_plan_is_refused_or_recorded(steelyard: Steelyard, planned: Pa
     assert ["was edited" in one["change"] for one in status["deviations"]] == [True]
 
 
+@pytest.mark.parametrize("edit", ["repeats", "agent"])
+def test_a_plan_with_other_trials_than_its_order_is_refused_in_one_line(
+    steelyard: Steelyard, planned: Path, tmp_path: Path, edit: str
+) -> None:
+    """Else the trials of the plan before the edit would run, under what it says now."""
+    data = yaml.safe_load(planned.read_text())
+    if edit == "repeats":
+        data["repeats"] += 1
+    else:
+        data["agents"][0]["name"] = "another"
+    planned.write_text(yaml.safe_dump(data))
+    result = steelyard("study", "run", planned, "--runs", tmp_path / "runs", "--accept-changes")
+    assert (result.code, len(result.err.splitlines())) == (2, 1), result.err
+    assert "its order has other trials" in result.err
+
+
 def test_a_changed_contract_is_refused(
     steelyard: Steelyard, planned: Path, author: Author, tmp_path: Path
 ) -> None:
@@ -257,7 +273,7 @@ def test_a_study_that_was_stopped_is_resumed_without_a_second_run_of_anything(
     steelyard(
         "plan", author.write(**keys), "--agent", waits, "--agent-path", go, "--repeats", 1, "--out", study
     )
-    words = ["study", "run", str(study), "--runs", str(runs), "--jobs", "2"]
+    words = ["study", "run", str(study), "--runs", str(runs), "--no-judge", "--jobs", "2"]
     with (tmp_path / "err").open("wb") as err:
         process = subprocess.Popen(
             [sys.executable, "-m", "steelyard", *words],
@@ -271,11 +287,11 @@ def test_a_study_that_was_stopped_is_resumed_without_a_second_run_of_anything(
         time.sleep(0.05)
     process.send_signal(number)
     assert process.wait() == (130 if number == signal.SIGINT else -number)
-    continues = f"`steelyard study resume {study} --runs {runs}` continues the study"
+    continues = f"`steelyard study resume {study} --runs {runs} --no-judge` continues the study"
     assert (continues in (tmp_path / "err").read_text()) == (number == signal.SIGINT)
     before = {run.run_id for run in find_runs(runs) if "mine" not in run.run_id}
     (go / "now").touch()
-    assert steelyard("study", "resume", study, "--runs", runs).code == 0
+    assert steelyard("study", "resume", study, "--runs", runs, "--no-judge").code == 0
     after = [run.run_id for run in find_runs(runs)]
     assert {run for run in after if "mine" not in run} == before
     assert len([run for run in after if "mine" in run]) == 2  # the one that was stopped is kept

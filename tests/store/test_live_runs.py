@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -238,7 +239,8 @@ def test_what_is_no_plain_file_is_no_part(tmp_path: Path, place: Place, copy: Li
 
 def test_one_run_does_not_keep_the_thread_from_the_others(place: Place, copy: LiveCopy) -> None:
     for number in range(1, 100):
-        place.write(part_name(KEY, number), Part(RUN).to_bytes())
+        piece = Piece("events.jsonl", number - 1, b"x")
+        place.write(part_name(KEY, number), Part(RUN, (piece,)).to_bytes())
     assert copy.read_some()
     copy.read_all()
     assert not copy.read_some()
@@ -261,6 +263,38 @@ def test_a_worker_that_sends_without_end_is_not_followed(
     place.write(part_name(KEY, 1), Part(RUN, (Piece("events.jsonl", 0, b"x" * 2000),)).to_bytes())
     with pytest.raises(InfraFault, match="sends more"):
         copy.advance()
+
+
+def test_a_worker_that_sends_parts_without_bytes_is_not_followed(place: Place, copy: LiveCopy) -> None:
+    """Else a store full of them would hold up a resumed study without end. The first part may only name the run."""
+    for number in (1, 2):
+        place.write(part_name(KEY, number), Part(RUN).to_bytes())
+    assert copy.advance()
+    with pytest.raises(InfraFault, match="without bytes"):
+        copy.advance()
+
+
+def test_a_run_has_a_bounded_number_of_parts(
+    place: Place, copy: LiveCopy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("steelyard.store.live_copy.LIVE_BYTES", 2048)
+    for number in (1, 2, 3):
+        piece = Piece("events.jsonl", number - 1, b"x")
+        place.write(part_name(KEY, number), Part(RUN, (piece,)).to_bytes())
+    assert copy.advance()
+    assert copy.advance()
+    with pytest.raises(InfraFault, match="sends more"):
+        copy.advance()
+
+
+def test_the_first_part_is_sent_as_soon_as_the_run_is_there(worker: Worker, place: Place) -> None:
+    """A run whose worker is lost a moment later is known, and what it may have cost is charged."""
+    stream = RunStream(place, KEY, worker.folder.path.parent, pace_s=PATIENCE_S * 10)
+    until, wait = time.monotonic() + PATIENCE_S, threading.Event()
+    with stream:
+        while not place.exists(part_name(KEY, 1)) and time.monotonic() < until:
+            wait.wait(0.01)
+    assert place.exists(part_name(KEY, 1))
 
 
 def test_a_part_that_is_half_written_is_read_later(place: Place, copy: LiveCopy) -> None:

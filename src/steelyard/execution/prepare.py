@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -49,7 +50,7 @@ from steelyard.sandboxes.init.attempts import Attempt
 def open_run(
     trial: Trial, agent: Agent, environment: Environment, out: Path, retries: tuple[Retry, ...] = ()
 ) -> LiveRun:
-    """Create the folder and the manifest first, so that every later fault can be recorded."""
+    """Create the folder and the manifest first, so that every later fault can be recorded. What cannot be created leaves nothing."""
     environment, checked = _sound(environment)
     gateway = gateway_address(agent, environment)
     own_spec = with_own(environment.sandbox_spec(git=True, phase="agent"), trial.contract, agent, gateway)
@@ -58,15 +59,19 @@ def open_run(
     models = describe_gateway(trial, agent)
     secrets = secrets_of(trial, agent)
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name), secrets)
-    manifest = orjson.dumps(
-        build_manifest(folder.run_id, trial, agent, environment, facts, retries=retries, gateway=models),
-        option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
-    )
-    folder.write_bytes("manifest.json", manifest)
-    events = EventLog(folder.events, secrets, text_rules(trial))
-    digest = hashlib.sha256(manifest).hexdigest()
-    events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
-    return LiveRun(trial, agent, environment, folder, events, gateway=gateway, checked=checked)
+    try:
+        manifest = orjson.dumps(
+            build_manifest(folder.run_id, trial, agent, environment, facts, retries=retries, gateway=models),
+            option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
+        )
+        folder.write_bytes("manifest.json", manifest)
+        events = EventLog(folder.events, secrets, text_rules(trial))
+        digest = hashlib.sha256(manifest).hexdigest()
+        events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
+        return LiveRun(trial, agent, environment, folder, events, gateway=gateway, checked=checked)
+    except BaseException:
+        shutil.rmtree(folder.path, ignore_errors=True)
+        raise
 
 
 def _ignore(attempt: Attempt) -> None:

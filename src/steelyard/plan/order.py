@@ -96,6 +96,17 @@ def _block(
             yield Slot(stage, contract.id, contract.stratum, agent.name, repeat)
 
 
+def refuse_other_trials(slots: list[Slot], plan: StudyPlan) -> None:
+    """An edited plan may have other agents, contracts or repeats than its order was drawn for: raises OperatorFault."""
+    drawn, planned = (
+        Counter((one.task, one.agent, one.repeat) for one in some) for some in (slots, draw_order(plan))
+    )
+    if drawn != planned:
+        raise OperatorFault(
+            "the plan was edited, and its order has other trials: agents, contracts and repeats are changed by a new `steelyard plan`"
+        )
+
+
 def order_csv(slots: list[Slot]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

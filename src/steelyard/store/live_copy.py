@@ -34,6 +34,7 @@ from steelyard.store.place import Place, Unreachable
 LOOK_S = 3.0  # between two looks for new parts of all runs; a worker sends no more often
 _PARTS_A_LOOK = 20  # of one run, so that no worker keeps the thread from the others
 _MOST = PART_BYTES + HEADER_BYTES + 1
+LEAST_PART = 1 << 10  # bytes that a part counts at least: a run has a bounded number of them
 
 
 class LiveCopy:
@@ -106,12 +107,14 @@ class LiveCopy:
         if part.run != self.run:
             raise InfraFault(f"{self._key} has parts of {self.run} and of {part.run}")
         if not part.pieces:
+            if self._next > 1:
+                raise InfraFault(f"{self.run} sends parts without bytes")
             return
         if self._folder is None:
             # A folder of that name is another run's: a worker writes to no folder but its own.
             self._folder = RunFolder.create(self._root, part.run)
-            self._in_use = InUse(self._folder.path)
-        self._bytes += sum(len(one.data) for one in part.pieces)
+            self._in_use = _hold(self._folder)
+        self._bytes += max(LEAST_PART, sum(len(one.data) for one in part.pieces))
         if self._bytes > LIVE_BYTES:
             raise InfraFault(f"{self.run} sends more than {LIVE_BYTES >> 20} MB before its end")
         for piece in part.pieces:
@@ -124,6 +127,13 @@ class LiveCopy:
         self._names.add(piece.name)
         if len(self._names) > LIVE_FILES:
             raise InfraFault(f"{self.run} sends more than {LIVE_FILES} files before its end")
+
+
+def _hold(folder: RunFolder) -> InUse:
+    try:
+        return InUse(folder.path)
+    except OSError as error:  # too many open files
+        raise InfraFault(f"{folder.path} could not be held: {error.strerror}") from error
 
 
 def _write(path: Path, piece: Piece) -> None:

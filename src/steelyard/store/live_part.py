@@ -2,7 +2,8 @@
 
     <url>/live/<key>/00000001      {"run": "<run id>", "files": [["events.jsonl", 0, 4096], ...]} and a newline, then the bytes
 
-Each entry is a name, where in that file its bytes begin (0: a new file), and how many there are: at least one. The parts of a run are
+Each entry is a name, where in that file its bytes begin (0: a new file), and how many there are: at least one. Only the first part may
+name no file. The parts of a run are
 removed when its sealed folder has arrived; those of a run that was lost stay, with a file `lost` beside them: whatever its worker
 still sends, the run is no result.
 """

@@ -1,7 +1,8 @@
 """A run folder that a worker is writing -> parts at the store, so that others can follow the run.
 
-A thread of its own reads the files from outside, so no event waits for the store. It sends one part of at most `PART_BYTES` each `pace_s`,
-and nothing where nothing has changed. A part that fails is sent again, later each time; the run does not notice.
+A thread of its own reads the files from outside, so no event waits for the store. It sends the first part as soon as the run folder is there,
+then one of at most `PART_BYTES` each `pace_s`, and nothing where nothing has changed. A part that fails is sent again, later each time; the
+run does not notice.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from steelyard.store.live_part import (
 from steelyard.store.place import Place
 
 PACE_S = 3.0
+_FIRST_S = 0.1  # how often it looks for the run: what is known of a lost run begins with its first part
 SLOWEST_S = 60.0
 _FIRST = {MANIFEST: 0, EVENTS: 1, "agent": 2}  # by the first part of the name; then all others
 
@@ -70,9 +72,13 @@ class RunStream:
             self._place.write(part_name(self._key, 1), Part(run).to_bytes())
 
     def _run(self) -> None:
-        wait_s = self._pace_s
+        first_s = min(_FIRST_S, self._pace_s)
+        wait_s = first_s
         while not self._ended.wait(wait_s):
-            wait_s = self._pace_s if self.send() else min(2 * wait_s, SLOWEST_S)
+            if self.send():
+                wait_s = self._pace_s if self._number else first_s
+            else:
+                wait_s = min(2 * max(wait_s, self._pace_s), SLOWEST_S)
 
     def send(self) -> bool:
         """Send what is new, up to one part; False if the store failed."""
@@ -85,7 +91,7 @@ class RunStream:
             if self._ended.is_set():
                 return True
             self._place.write(part_name(self._key, self._number + 1), self._pending)
-        except InfraFault:
+        except (InfraFault, OSError):  # an OSError: the folder went away meanwhile
             return False
         self._number += 1
         self._pending = None

@@ -1,7 +1,7 @@
 """A study and a PostgreSQL store -> a lock across machines: one controller for each study.
 
-The lock belongs to a connection. When the server restarts, the lock is gone with the connection, and `renew` takes it again;
-if another controller has it by then, this one has to stop. Without PostgreSQL there is one machine, and the lock of the study's
+The lock belongs to a connection. When the server restarts, the lock is gone with the connection, and `renew` takes it again,
+however long the server was away; if another controller has it by then, this one has to stop. Without PostgreSQL there is one machine, and the lock of the study's
 folder is enough.
 """
 
@@ -25,6 +25,8 @@ class StudyLock:
         self._engine = engine
         self._key = int(study[:15], 16)  # 60 bits: PostgreSQL's keys are signed 64-bit numbers
         self._connection: sa.Connection | None = None
+        self._is_taken = False  # since `take`, also while the server is away
+        self._is_away = False  # it was waited for already
 
     def take(self) -> None:
         if self._engine.dialect.name != "postgresql":
@@ -32,29 +34,37 @@ class StudyLock:
         self._connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         lock = sa.select(sa.func.pg_try_advisory_lock(self._key))
         if not self._connection.execute(lock).scalar():
-            self.release()
+            self._drop()
             raise OperatorFault(_HELD)
+        self._is_taken, self._is_away = True, False
 
     def renew(self) -> None:
         """Raises OperatorFault when another controller has taken over, InfraFault when the server stays away."""
-        if self._connection is None:
+        if not self._is_taken:
             return
-        with suppress(sa.exc.DBAPIError):
-            self._connection.execute(sa.select(1))
-            return
-        self.release()
-        deadline = time.monotonic() + WAIT_S
+        if self._connection is not None:
+            with suppress(sa.exc.DBAPIError):
+                self._connection.execute(sa.select(1))
+                return
+        self._drop()
+        deadline = time.monotonic() + (0.0 if self._is_away else WAIT_S)
         while True:
             try:
                 self.take()
             except sa.exc.DBAPIError as error:
-                if time.monotonic() > deadline:
+                self._drop()
+                if time.monotonic() >= deadline:
+                    self._is_away = True
                     raise InfraFault(f"the store does not answer any more: {error.orig}") from error
                 time.sleep(0.5)
             else:
                 return
 
     def release(self) -> None:
+        self._is_taken = False
+        self._drop()
+
+    def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(sa.exc.DBAPIError):

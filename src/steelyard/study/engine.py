@@ -32,6 +32,7 @@ from steelyard.execution.live_run import LiveRuns
 from steelyard.execution.run_trial import run_trial
 from steelyard.execution.stop import StopRequest
 from steelyard.filesystem.disk_reserve import Reserve, Reserves
+from steelyard.plan.phase import Phase
 from steelyard.plan.trial import Retry, Trial
 from steelyard.sandboxes.admission import ON_WAIT
 from steelyard.study.environments import Environments
@@ -198,6 +199,7 @@ class _Study:
     def _attempt(self, attempts: _Attempts, environment: Environment) -> InfraFault | None:
         """One run, sealed and graded; a fault that left no sealed run is returned, and may be tried again."""
         trial, engine = attempts.trial, self._engine
+        attempts.is_begun = False
         if why := engine.gate.enter(trial, self.stopped.is_set):
             raise Withheld(why)
         try:
@@ -208,17 +210,29 @@ class _Study:
             engine.gate.cancel(trial)
             raise untried.fault from None
         except MACHINE_FAULTS as error:
-            engine.gate.leave(trial, None)
+            self._leave_without_record(attempts)
             return machine_fault(error)
         except BaseException:
-            engine.gate.leave(trial, None)
+            self._leave_without_record(attempts)
             raise
         engine.gate.leave(trial, record.use)
         attempts.records.append(record)
         return None
 
+    def _leave_without_record(self, attempts: _Attempts) -> None:
+        """A run that was begun is charged its bound, by its folder too; one that the machine had no room for left none, and used nothing."""
+        if attempts.is_begun:
+            self._engine.gate.leave(attempts.trial, None)
+        else:
+            self._engine.gate.cancel(attempts.trial)
+
     def _execute(self, attempts: _Attempts, environment: Environment) -> Evidence:
         trial, engine = attempts.trial, self._engine
+
+        def on_phase(phase: Phase, detail: str) -> None:
+            attempts.is_begun = attempts.is_begun or phase != "prepare"  # its folder is there
+            self._observer.phase(trial, phase, detail)
+
         try:
             return run_trial(
                 trial,
@@ -226,7 +240,7 @@ class _Study:
                 engine.out,
                 signer=engine.signer,
                 live=engine.live,
-                on_phase=lambda phase, detail: self._observer.phase(trial, phase, detail),
+                on_phase=on_phase,
                 retries=tuple(attempts.retries),
             )
         except (ContractFault, OperatorFault) as fault:  # the run was discarded
@@ -277,3 +291,4 @@ class _Attempts:
     trial: Trial
     records: list[Record] = field(default_factory=list)
     retries: list[Retry] = field(default_factory=list)
+    is_begun: bool = False  # the attempt that is under way has a run folder

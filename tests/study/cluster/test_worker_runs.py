@@ -108,7 +108,7 @@ def test_a_run_that_its_worker_discarded_leaves_nothing(cluster: Cluster) -> Non
     to = cluster.runs.expect(cluster.trial, 1)
     cluster.make_run(to, is_sealed=False)
     cluster.runs._copies._copies[to.key].read_all()
-    cluster.runs.receive(to, Answer(fault=("contract", "its setup fails")))
+    cluster.runs.receive(to, Answer(fault=("contract", "its setup fails"), is_tried=False))
     assert list(cluster.here.iterdir()) == []
     assert cluster.parts == []
 

@@ -67,3 +67,17 @@ def test_a_run_is_stopped_when_its_share_of_time_is_spent_without_a_change(  # n
     now[0] += after_s
     watch.look(cast("LiveRun", run))
     assert [one.code for one in run.requests] == ["dominance"] * stopped
+
+
+def test_nothing_is_kept_of_runs_that_have_ended(
+    fake_study: FakeStudy, contract: MakeContract, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "events.jsonl").write_bytes(BRIEF + WATCH)
+    run = cast("LiveRun", WorkingRun(Trial(contract(), "command:true"), RunFolder(folder)))
+    watch = DominanceWatch(fake_study.engine(), 0.8)
+    watch.look_at([run])
+    assert list(watch._begun) == ["run"]
+    watch.look_at([])
+    assert watch._begun == {}

@@ -18,7 +18,7 @@ from small_study import MakeContract, SmallStudy, folders
 from authoring import Author, Steelyard
 from postgres_server import PostgresServer, postgres_server
 from steelyard.contract.contract import Contract
-from steelyard.errors import OperatorFault
+from steelyard.errors import InfraFault, OperatorFault
 from steelyard.report.stored.open_store import entries_of, open_store
 from steelyard.store.database import open_database
 from steelyard.store.entry import Entry
@@ -98,6 +98,29 @@ def test_a_second_machine_with_the_same_store_is_refused(
         lock.release()
         with open_store(fake_study.out, postgres.url) as store:
             assert small.study(store).run().how == "complete"
+
+
+def test_a_server_that_was_away_for_long_gives_the_lock_back_to_its_controller(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each result asks for the lock; the first one waits for the server, and the others only try."""
+    monkeypatch.setattr("steelyard.store.study_lock.WAIT_S", 0.0)
+    study = "ab" * 32
+    engine = open_database(Path(), postgres.url)
+    lock = StudyLock(engine, study)
+    lock.take()
+    postgres.stop()
+    try:
+        for _ in range(2):
+            with pytest.raises(InfraFault, match="does not answer"):
+                lock.renew()
+    finally:
+        postgres.start()
+    lock.renew()
+    assert not can_lock(postgres.url, study)
+    lock.release()
+    assert can_lock(postgres.url, study)
+    engine.dispose()
 
 
 def test_a_clock_that_goes_back_repeats_nothing(fake_study: FakeStudy, contract: MakeContract) -> None:

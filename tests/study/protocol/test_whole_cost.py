@@ -81,6 +81,15 @@ def test_a_budget_that_reviews_take_is_refused(
         )
 
 
+def test_a_budget_that_holds_one_run_beside_the_reviews_is_enough(
+    fake_study: FakeStudy, contract: MakeContract
+) -> None:
+    """Of dollars as binary fractions, 0.3 - 0.2 would be less than 0.1."""
+    made = contract(budget={**BUDGET, "cost_usd": 0.1}, oracle=CHECKS)
+    small = small_study(fake_study, [made], budget=Envelopes(total_usd=0.3, review_usd=0.2, run_usd=0.1))
+    assert small.run().how == "complete"
+
+
 def test_the_whole_cost_of_runs_is_charged_and_within_the_budget(
     fake_study: FakeStudy, contract: MakeContract, options: Any
 ) -> None:

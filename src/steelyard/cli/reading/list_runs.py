@@ -40,6 +40,7 @@ STATES = (*WORDS, RUNNING, PAUSED, INTERRUPTED, NOT_GRADED, ALTERED)
 SORTS = {"time": "started", "verdict": "state", "cost": "cost_usd"}  # and columns by their own names
 VERIFIED = 200  # so many rows of a listing are compared with their folders once more
 _STYLES = {**COLOURS, RUNNING: "cyan", PAUSED: "yellow", ALTERED: "bold red"}
+OLDEST_DAYS = 100_000
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 _USES = {
@@ -141,6 +142,8 @@ def _check(args: argparse.Namespace) -> None:
         raise OperatorFault(f"runs {args.action} does not use {', '.join(ignored)}: {_USES[args.action]}")
     if args.action == "gc" and args.older_than is None:
         raise OperatorFault("runs gc: say how old with --older-than DAYS")
+    if args.older_than is not None and not 0 <= args.older_than <= OLDEST_DAYS:
+        raise OperatorFault(f"--older-than is a number of days from 0 to {OLDEST_DAYS}")
     if args.archive is not None and args.action == "list":
         raise OperatorFault("--archive belongs to `runs rm` and `runs gc`")
     if args.archive is not None and not (args.by.strip() and args.reason.strip()):

@@ -165,6 +165,8 @@ class Opened:
         else:
             slots = order.draw_order(self.plan)
             order.read_order(order.order_csv(slots), self.plan)  # the same order as was planned, or refused
+        if self.plan.is_edited:
+            order.refuse_other_trials(slots, self.plan)
         return list(run_study.planned_trials(self.plan, slots, self.contracts))
 
 
@@ -252,6 +254,7 @@ def _resume_line(args: argparse.Namespace) -> str:
     if args.engine != "local":
         words += ["--engine", args.engine]
         words += [] if args.ray_address == "auto" else ["--ray-address", args.ray_address]
+    words += ["--no-judge"] if args.no_judge else []
     words += [] if args.blobs is None else ["--blobs", "URL"]  # a URL may have a password
     words += [] if args.store is None else ["--store", "URL"]
     return shlex.join(words)

@@ -141,29 +141,43 @@ class _Cluster:
         gate = self._engine.gate
         if why := gate.enter(trial, self._stopped.is_set):
             raise Withheld(why)
-        answer = Answer()
+        answer = Answer(is_tried=False)
         try:
-            answer = self._ask(trial, retries)
+            task = self._submit(trial, retries)
+            answer = Answer()  # from here on a run may cost its bound, whatever becomes of its worker
+            answer = self._await_answer(trial, len(retries) + 1, *task)
             return answer
         finally:
-            if _is_untried(answer):
-                gate.cancel(trial)
-            else:
+            if answer.is_tried:
                 gate.leave(trial, answer.use)
+            else:
+                gate.cancel(trial)
 
-    def _ask(self, trial: Trial, retries: tuple[Retry, ...]) -> Answer:
+    def _submit(self, trial: Trial, retries: tuple[Retry, ...]) -> tuple[CopyTo | None, Any]:
+        """Where the run is copied, and Ray's reference to the answer. Raises what keeps the task from being submitted."""
         spec = trial.contract.spec.environment
         needs = {"num_cpus": spec.cpu, "memory": spec.memory_mb.guaranteed << 20}
         self._refuse_infeasible(needs)
-        attempt, bundle = len(retries) + 1, self._bundle(trial.contract)
-        to = self.runs.expect(trial, attempt)
+        bundle = self._bundle(trial.contract)
+        to = self.runs.expect(trial, len(retries) + 1)
         ref = self._work.options(**needs).remote(self._task(trial, retries, to), bundle)
         with self._lock:
             self._refs[trial.id] = ref
+        if self._stopped.is_set():  # `stop` may have come before it was known
+            with suppress(Exception):
+                self._ray.cancel(ref, force=False)
+        return to, ref
+
+    def _await_answer(self, trial: Trial, attempt: int, to: CopyTo | None, ref: Any) -> Answer:
         try:
             answer = Answer(*self._ray.get(ref))
+        except self._ray.exceptions.RayTaskError as failed:  # its own text begins with the worker's process
+            why = f"a worker of the cluster failed: {str(failed.cause).strip() or repr(failed.cause)}"
+            return self._after_loss(trial, attempt, to, why)
         except self._ray.exceptions.RayError as error:
-            return self._after_loss(trial, attempt, to, error)
+            lines = str(error).strip().splitlines()
+            why = f"a worker of the cluster was lost: {lines[0] if lines else repr(error)}"
+            return self._after_loss(trial, attempt, to, why)
         finally:
             with self._lock:
                 self._refs.pop(trial.id, None)
@@ -179,14 +193,11 @@ class _Cluster:
                     f"no node of the cluster has {resource} {needs[need]:g}, which the contract asks for; the largest has {most:g}"
                 )
 
-    def _after_loss(self, trial: Trial, attempt: int, to: CopyTo | None, error: Exception) -> Answer:
+    def _after_loss(self, trial: Trial, attempt: int, to: CopyTo | None, why: str) -> Answer:
         """The run that the lost worker sealed, if it got that far."""
         if run := self.runs.find_sealed(to, trial, attempt):
             return Answer((run,), recorded_use(RunFolder(self._engine.out / run)))
-        text = str(error).strip().splitlines()
-        return Answer(
-            fault=("infrastructure", f"a worker of the cluster was lost: {text[0] if text else error!r}")
-        )
+        return Answer(fault=("infrastructure", why))
 
     def _task(self, trial: Trial, retries: tuple[Retry, ...], to: CopyTo | None) -> Task:
         trial_fields = {
@@ -219,11 +230,6 @@ def received(runs: WorkerRuns, to: CopyTo | None, answer: Answer) -> Answer:
     except InfraFault as damaged:
         return Answer(fault=("infrastructure", str(damaged)))
     return answer
-
-
-def _is_untried(answer: Answer) -> bool:
-    """Whether a fault of the contract or the operator kept a worker from making a run."""
-    return answer.fault is not None and answer.fault[0] in {"contract", "operator"} and not answer.runs
 
 
 def _fault(named: tuple[str, str] | None) -> SteelyardError | None:

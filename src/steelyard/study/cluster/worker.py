@@ -27,6 +27,7 @@ from steelyard.store.blobs import put_run
 from steelyard.store.place import ATTEMPT_WAITS_S, open_place, try_patiently
 from steelyard.store.run_stream import RunStream
 from steelyard.study.engine import Engine
+from steelyard.study.gate import Gate
 from steelyard.study.judging import judging_by
 from steelyard.study.observer import TrialEngine, TrialResult
 from steelyard.study.protocol.dominance import DominanceWatch
@@ -73,6 +74,7 @@ class Answer(NamedTuple):
     use: RunUse | None = None
     fault: tuple[str, str] | None = None  # that left no record: whose, and what
     spoiled: tuple[str, str] | None = None  # the same of a run that is on record
+    is_tried: bool = True  # there was a run, which may have cost its bound
 
 
 def work(task: Task, bundle: bytes) -> tuple[Any, ...]:
@@ -82,21 +84,34 @@ def work(task: Task, bundle: bytes) -> tuple[Any, ...]:
         try:
             contract = _load(task, bundle, place)
         except ContractFault as fault:
-            return tuple(Answer(fault=("contract", str(fault))))
+            return tuple(Answer(fault=("contract", str(fault)), is_tried=False))
         trial = Trial(contract, **task.trial)
+        gate = TriedGate()
         if task.copy_to is None:
-            (result,) = _worker_engine(task, Path(task.out)).run([trial])
+            (result,) = _worker_engine(task, Path(task.out), gate).run([trial])
         else:
-            result = _run_and_copy(task, CopyTo(*task.copy_to), trial, place / "runs")
-        return tuple(_answer(result, tuple(one.name for one in result.folders)))
+            result = _run_and_copy(task, CopyTo(*task.copy_to), trial, place / "runs", gate)
+        answer = _answer(result, tuple(one.name for one in result.folders))
+        return tuple(answer._replace(is_tried=gate.is_tried))
 
 
-def _run_and_copy(task: Task, to: CopyTo, trial: Trial, out: Path) -> TrialResult:
+class TriedGate(Gate):
+    """Lets the attempt of a worker pass, which the controller's gate has let in, and keeps whether there was a run."""
+
+    def __init__(self) -> None:
+        self.is_tried = False
+
+    def leave(self, trial: Trial, use: RunUse | None) -> None:
+        del trial, use
+        self.is_tried = True
+
+
+def _run_and_copy(task: Task, to: CopyTo, trial: Trial, out: Path, gate: Gate) -> TrialResult:
     """A run that was sealed and graded is copied whatever follows, also when the study is being stopped."""
     stream = RunStream(open_place(to.url), to.key, out)
     try:
         with stream:
-            (result,) = _worker_engine(task, out).run([trial])
+            (result,) = _worker_engine(task, out, gate).run([trial])
     finally:
         for folder in find_runs(out):
             if folder.state == "sealed" and grading_files(folder):
@@ -114,7 +129,7 @@ def deliver(stream: RunStream, url: str, folder: Path, waits_s: Sequence[float] 
     try_patiently(copy, waits_s)
 
 
-def _worker_engine(task: Task, out: Path) -> TrialEngine:
+def _worker_engine(task: Task, out: Path, gate: Gate) -> TrialEngine:
     """The engine of one machine, for one attempt. The controller has announced what judges are sent."""
     grading = Grading(*task.grading)
     engine = Engine(
@@ -124,6 +139,7 @@ def _worker_engine(task: Task, out: Path) -> TrialEngine:
         None if grading.signer is None else Path(grading.signer),
         judging_by(os.environ, lambda _: None, is_off=not grading.is_judged),
         retry=RetryPolicy(runs=1),
+        gate=gate,
         earlier=task.retries,
     )
     return engine if grading.dominance is None else DominanceWatch(engine, grading.dominance)

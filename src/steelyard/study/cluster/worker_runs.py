@@ -28,8 +28,6 @@ from steelyard.study.cluster.worker import Answer, CopyTo
 
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 _STUDY_DIGITS = 16
-# Faults after which a worker keeps no run: nothing was tried.
-_DISCARDED = frozenset({"contract", "operator"})
 
 
 class WorkerRuns(Protocol):
@@ -90,10 +88,9 @@ class CopiedRuns:
         try:
             for run in answer.runs:
                 try_patiently(partial(fetch_run, self._url, run, self._out))
-            is_discarded = answer.fault is not None and answer.fault[0] in _DISCARDED and not answer.runs
-            if is_discarded:
+            if not answer.is_tried:
                 copy.discard()
-            if is_discarded or answer.runs:
+            if answer.runs or not answer.is_tried:
                 forget_parts(self._place, to.key)
         finally:
             copy.release()

@@ -7,9 +7,10 @@ termination is `dominance`.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.execution.live_run import LiveRun
@@ -45,8 +46,14 @@ class DominanceWatch:
 
     def _watch(self) -> None:
         while not self._over.wait(POLL_S):
-            for run in self._engine.live.under_way():
-                self.look(run)
+            self.look_at(self._engine.live.under_way())
+
+    def look_at(self, runs: Sequence[LiveRun]) -> None:
+        """Of runs that have ended nothing is kept."""
+        names = {run.folder.run_id for run in runs}
+        self._begun = {name: since for name, since in self._begun.items() if name in names}
+        for run in runs:
+            self.look(run)
 
     def look(self, run: LiveRun) -> None:
         """Stop the run if it is hopeless."""
@@ -58,12 +65,16 @@ class DominanceWatch:
                 self._begun[name] = self._clock()
             return
         spent = self._clock() - begun
-        if spent < limit or not is_unchanged(_log(run.folder)):
+        if spent < limit:
+            return
+        self._begun[name] = (
+            math.inf
+        )  # the log of a run that goes on is not read again: a change stays a change
+        if not is_unchanged(_log(run.folder)):
             return
         why = f"{spent:.0f} of {run.trial.contract.spec.budget.agent_wall_s:.0f} s are spent, and nothing has changed"
         evidence = {"spent_s": round(spent, 1), "limit_s": round(limit, 1), "milestone": "workspace.change"}
         run.request_stop(StopRequest("dominance", why, "study dominance", evidence))
-        del self._begun[name]
 
 
 def is_unchanged(log: bytes) -> bool:

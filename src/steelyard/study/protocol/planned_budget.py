@@ -36,7 +36,7 @@ def check_budget(budget: Envelopes, bounds: Mapping[str, Split]) -> None:
         ("--task-budget", budget.task_usd, 0.0),
         ("--budget", budget.total_usd, budget.review_usd or 0.0),
     ):
-        if envelope is not None and envelope - kept < run_usd:
+        if envelope is not None and micro(envelope) - micro(kept) < micro(run_usd):
             less = f" without the {kept:g} USD for reviews" if kept else ""
             raise OperatorFault(
                 f"{name} {envelope:g}{less} is less than one run may cost, {run_usd:g} USD{in_parts(dearest)}; "
