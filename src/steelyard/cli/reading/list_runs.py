@@ -140,16 +140,21 @@ def _check(args: argparse.Namespace) -> None:
         raise OperatorFault(f"runs {args.action} takes no names; it has options that choose runs")
     if ignored := _ignored(args):
         raise OperatorFault(f"runs {args.action} does not use {', '.join(ignored)}: {_USES[args.action]}")
-    if args.action == "gc" and args.older_than is None:
-        raise OperatorFault("runs gc: say how old with --older-than DAYS")
-    if args.older_than is not None and not 0 <= args.older_than <= OLDEST_DAYS:
-        raise OperatorFault(f"--older-than is a number of days from 0 to {OLDEST_DAYS}")
+    if args.action == "gc":
+        _check_age(args.older_than)
     if args.archive is not None and args.action == "list":
         raise OperatorFault("--archive belongs to `runs rm` and `runs gc`")
     if args.archive is not None and not (args.by.strip() and args.reason.strip()):
         raise OperatorFault(
             "--archive: say who approves the removal and why, with --by NAME and --reason TEXT"
         )
+
+
+def _check_age(days: float | None) -> None:
+    if days is None:
+        raise OperatorFault("runs gc: say how old with --older-than DAYS")
+    if not 0 <= days <= OLDEST_DAYS:
+        raise OperatorFault(f"--older-than is a number of days from 0 to {OLDEST_DAYS}")
 
 
 def _ignored(args: argparse.Namespace) -> list[str]:
