@@ -35,7 +35,7 @@ class TrustedTree(NamedTuple):
     overlays: tuple[FileOverlay, ...]
 
 
-def blamed(
+def blame_change(
     environment: Environment, outcome: Outcome, run_on: RunOn, again: Callable[[], Outcome]
 ) -> Outcome:
     """The outcome as it is, or as a failure where the trusted tree shows that the change made the difference.
@@ -58,7 +58,7 @@ def blamed(
     return replace(outcome, outcome="fail", why=why, runs=("fail",), score=0.0)
 
 
-def excused(environment: Environment, outcome: Outcome, run_on: RunOn) -> Outcome:
+def excuse_change(environment: Environment, outcome: Outcome, run_on: RunOn) -> Outcome:
     """A failure on a bench that lacks a tool: an error where the reference fails too, because then every change does."""
     if outcome.outcome != "fail" or outcome.forged:
         return outcome

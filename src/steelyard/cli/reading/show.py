@@ -175,7 +175,7 @@ def _show_all(args: argparse.Namespace) -> int:
     states = [unfinished_state(folder) for folder in folders]
     finished = [folder for folder, state in zip(folders, states, strict=True) if not state]
     # A result line is read by programs, so all of its record is verified; a table is a look at many.
-    found = [_read(folder, least) if args.json else _glanced(folder, least) for folder in finished]
+    found = [_read(folder, least) if args.json else _glance_at(folder, least) for folder in finished]
     code = _code(found)
     if args.json:
         for shown in found:
@@ -220,7 +220,7 @@ def _read(folder: RunFolder, least: Required, number: int = 1) -> _RunView:
     return _result(load_evidence(folder), (), least, number)
 
 
-def _glanced(folder: RunFolder, least: Required) -> _RunView:
+def _glance_at(folder: RunFolder, least: Required) -> _RunView:
     return _result(*glance(folder), least, 1)
 
 
@@ -231,10 +231,10 @@ def _result(evidence: Evidence, known: Sequence[Mapping[str, Any]], least: Requi
         line = least.applied(result_line(evidence, gradings[number - 1], len(gradings)))
     except _DAMAGED:
         return _RunView(folder, None, evidence.broken or f"its grading {number} cannot be read")
-    return _RunView(folder, _distrusted(line, evidence.broken) if evidence.broken else line, evidence.broken)
+    return _RunView(folder, _invalid(line, evidence.broken) if evidence.broken else line, evidence.broken)
 
 
-def _distrusted(line: dict[str, Any], broken: str) -> dict[str, Any]:
+def _invalid(line: dict[str, Any], broken: str) -> dict[str, Any]:
     """The result of an altered record: `invalid` without a reward, whatever its grading says."""
     reason = f"record altered: {broken}"
     return {**line, "status": "invalid", "verdict": "invalid", "reward": None, "reason": reason}
