@@ -20,8 +20,8 @@ from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 from steelyard.filesystem.tree import shown
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
+from steelyard.plan.trial import REFERENCE
 
-REFERENCE = "reference"
 BUILT_IN: dict[str, Callable[[str], Agent]] = {
     "noop": lambda _: data.Noop(),
     REFERENCE: lambda _: data.Reference(),

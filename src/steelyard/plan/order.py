@@ -22,10 +22,9 @@ from typing import NamedTuple, cast
 
 from steelyard.errors import OperatorFault
 from steelyard.plan.study_plan import PlannedAgent, PlannedContract, Stage, StudyPlan
-from steelyard.plan.trial import HONEYPOT
+from steelyard.plan.trial import HONEYPOT, REFERENCE
 
 COLUMNS = ("order", "stage", "task", "stratum", "agent", "repeat")
-REFERENCE = "reference"
 
 
 class Slot(NamedTuple):
