@@ -30,7 +30,7 @@ RunOn = Callable[
 ]  # the check on another change, with a share of its time
 
 
-class TrustedTree(NamedTuple):
+class TrustedWork(NamedTuple):
     name: str  # for a person: "the reference", "the unchanged snapshot"
     overlays: tuple[FileOverlay, ...]
 
@@ -45,7 +45,7 @@ def blame_change(
     if outcome.outcome != "error":
         return outcome
     with environment.cache.temporary() as scratch:
-        tree = _trusted_tree(environment, scratch)
+        tree = _trusted_work(environment, scratch)
         try:
             there = run_on(tree.overlays, TIMEOUT_SHARE if outcome.timed_out else 1.0)
         except (InfraFault, GraderFault):  # the trusted tree decides nothing: nothing is known then
@@ -75,15 +75,15 @@ def excuse_change(environment: Environment, outcome: Outcome, run_on: RunOn) -> 
 def on_trusted_tree(environment: Environment, run_on: RunOn) -> Outcome:
     """The check on the trusted tree, with all of its time."""
     with environment.cache.temporary() as scratch:
-        return run_on(_trusted_tree(environment, scratch).overlays, 1.0)
+        return run_on(_trusted_work(environment, scratch).overlays, 1.0)
 
 
-def _trusted_tree(environment: Environment, scratch: Path) -> TrustedTree:
+def _trusted_work(environment: Environment, scratch: Path) -> TrustedWork:
     contract = environment.contract
     answer = contract.spec.answer_path
     if answer is not None and contract.reference is not None:
-        return TrustedTree("the reference", (FileOverlay(answer, "file", source=contract.reference),))
+        return TrustedWork("the reference", (FileOverlay(answer, "file", source=contract.reference),))
     reference = trusted.reference_change(environment, scratch)
     if reference is None:
-        return TrustedTree("the unchanged snapshot", ())
-    return TrustedTree("the reference", reference)
+        return TrustedWork("the unchanged snapshot", ())
+    return TrustedWork("the reference", reference)
