@@ -89,7 +89,9 @@ def test_a_letter_at_the_end_of_a_message_is_changed_too() -> None:
 @pytest.mark.parametrize("secret", SECRETS)
 def test_a_test_of_javascript_stays_when_another_one_with_the_same_names_is_changed(secret: bytes) -> None:
     other = javascript("const want = made();\n  assert.propertyVal(want, 'name', 'pen');", "b")
-    twin = made(javascript("const want = 'pen';\n  assert.equal(f(), want);", "a") + other, secret, "x.test.js")
+    twin = made(
+        javascript("const want = 'pen';\n  assert.equal(f(), want);", "a") + other, secret, "x.test.js"
+    )
     assert twin.text(["a"]).decode().endswith(other)
 
 
