@@ -388,3 +388,13 @@ def test_contracts_that_fail_before_the_first_success_make_no_time_surer(seed: i
 
 def test_runs_without_any_success_make_no_curve() -> None:
     assert curve_steps([Duration(1.0, succeeded=False, cluster=name) for name in "aabb"]) == []
+
+
+def test_contracts_that_fail_before_the_first_success_leave_the_test_of_curves_as_it_is() -> None:
+    first, second = (
+        [one._replace(seconds=one.seconds + 1) for one in labelled(seed, 20, 5)] for seed in (1, 2)
+    )
+    early = [Duration(0.5, succeeded=False, cluster=f"early-{number}") for number in range(20)]
+    found, without = log_rank([*first, *early], [*second, *early]), log_rank(first, second)
+    assert found.p == pytest.approx(without.p)
+    assert found.n == without.n + 40

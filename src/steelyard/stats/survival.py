@@ -267,6 +267,7 @@ def log_rank(first: Sequence[Duration], second: Sequence[Duration]) -> LogRank:
 
     With contracts V is the sum over contracts of the squares of their parts of O - E (Lin and Wei 1989), times m / (m - 1),
     and the statistic is the square of a t with m - 1 degrees of freedom: runs of one contract are one cluster, of both agents.
+    Runs that are censored before the first success have no part, and their contracts do not count.
     """
     everyone = [*first, *second]
     if not first or not second:
@@ -285,7 +286,8 @@ def log_rank(first: Sequence[Duration], second: Sequence[Duration]) -> LogRank:
     if variance == 0:
         return LogRank(None, None, len(everyone), "no agent succeeds while both still run")
     if any(run.cluster for run in everyone):
-        parts_of = contract_parts(first, second, times, share, died / risk)
+        of_first, of_second = ([run for run in side if run.seconds >= times[0]] for side in (first, second))
+        parts_of = contract_parts(of_first, of_second, times, share, died / risk)
         return _between_contracts(list(parts_of.values()), len(everyone))
     statistic = difference**2 / variance
     return LogRank(statistic, float(special.chdtrc(1, statistic)), len(everyone))
