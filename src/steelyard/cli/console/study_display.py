@@ -71,6 +71,7 @@ class StudyDisplay(Observer):
         self._running: dict[str, tuple[str, float]] = {}  # trial -> agent, when it began
         self._most_running = 1
         self._took: dict[str, deque[float]] = {}
+        self._faults: set[str] = set()  # that were printed
         self._latest: tuple[Progress, EnvelopeGate] | None = None
         self._lock = threading.RLock()
         self._printed = time.monotonic()
@@ -120,14 +121,20 @@ class StudyDisplay(Observer):
             for entry in notice.entries:
                 if entry.line is not None:
                     print_json(dict(entry.line), self._results)
-        if notice.result is not None and notice.result.fault is not None:
-            trial = notice.result.trial
-            self._print(f"{trial.contract.id} x {self._name(trial)}: {notice.result.fault}")
+        if notice.result is not None:
+            self._print_fault(notice.result, gate)
         if not self._is_live and time.monotonic() - self._printed >= QUIET_S:
             self._printed = time.monotonic()
             agents = self._agents(progress)
             each = ", ".join(f"{one.name} {one.fates['finished']}/{one.fates.total()}" for one in agents)
             self._print(f"{self._total(agents, gate).words()}  ({each})")
+
+    def _print_fault(self, result: TrialResult, gate: EnvelopeGate) -> None:
+        """Why a trial has no result: once, however many trials have none for the same reason, and at the end if it stops the study."""
+        why = "" if result.fault is None else str(result.fault)
+        if why not in {"", gate.closed, *self._faults}:
+            self._faults.add(why)
+            self._print(f"{result.trial.contract.id} x {self._name(result.trial)}: {why}")
 
     def _name(self, trial: Trial) -> str:
         """Of the agent, as the plan names it."""
