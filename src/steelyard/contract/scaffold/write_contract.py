@@ -194,7 +194,7 @@ def _git_lines(folder: Path, path: Path, commit: str | None) -> str:
         check_commit(git_dir, commit)
     if commit is None:
         raise OperatorFault(
-            f"a bundle needs --commit with the full commit id: `git bundle list-heads {shown(path)}` names some"
+            f"a bundle needs --commit with the full commit id: `git bundle list-heads {path}` names some"
         )
     check_id(commit)
     place = _text(os.path.relpath(path, folder))
