@@ -45,7 +45,7 @@ def remarks(root: Node) -> tuple[Message, ...]:
 
 def _statements(root: Node) -> Iterator[tuple[Node, tuple[int, ...]]]:
     """Each with the blocks around it, the inner one first."""
-    waiting = [(root, (root.id,))]
+    waiting: list[tuple[Node, tuple[int, ...]]] = [(root, (root.id,))]
     while waiting:
         node, blocks = waiting.pop()
         if node.type in _STATEMENTS:
