@@ -183,7 +183,9 @@ def test_a_constant_of_one_javascript_test_changes_no_text_of_another_test() -> 
 def test_a_constant_above_javascript_tests_changes_the_texts_of_all_that_name_it() -> None:
     uses = "assert.equal(total(2, 3), want, 'want 57');"
     source = f"const want = 57;\n{javascript(uses)}{javascript('const want = 6; ' + uses, 'own')}"
-    messages = remarks(parse(source.encode(), JAVASCRIPT_GRAMMAR).root_node)
+    tree = parse(source.encode(), JAVASCRIPT_GRAMMAR)
+    assert tree is not None
+    messages = remarks(tree.root_node)
     texts = [[source[start:end] for start, end in one.texts] for one in messages if one.start == 0]
     assert texts == [["'want 57'"]]
 
