@@ -83,7 +83,9 @@ class _Scan:
         seen: set[_Found] = set()
         for entry in entries:
             for number, kind, value in self._new_in(entry):
-                found = _Found(f"{_unspoken(entry.path)}:{number}" if number else _unspoken(entry.path), kind)
+                found = _Found(
+                    f"{_printable(entry.path)}:{number}" if number else _printable(entry.path), kind
+                )
                 # A line that moved from another changed file was there before.
                 if found not in seen and not any(value in self._text(one.old) for one in entries if one.old):
                     seen.add(found)
@@ -128,7 +130,7 @@ def _added(old: str, new: str) -> _Added:
     return _Added("\n".join(kept), starts, numbers or [0])
 
 
-def _unspoken(path: str) -> str:
+def _printable(path: str) -> str:
     """A path that is safe to print, for a file may be called after the secret."""
     for hit in hits(path):
         path = path.replace(hit.value, "[secret]")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from steelyard.report.html.element import Child, Markup, join, prose, tag
 from steelyard.report.html.plots import difference_plot, point_words
-from steelyard.report.html.study.cells import LinkRun, amount, cut, p_value, points_cell, table
+from steelyard.report.html.study.cells import LinkRun, cut, p_value, points_cell, table
+from steelyard.report.percent import amount
 from steelyard.report.study_summary.model import AgentComparison, StudySummary
 from steelyard.report.study_summary.sentence import short_name
 
