@@ -44,7 +44,7 @@ from steelyard.report.html.study.comparisons import comparison_tables, compariso
 from steelyard.report.html.study.disclosures import disclosure_cards, precision_table
 from steelyard.report.percent import amount
 from steelyard.report.study_summary.model import StudySummary
-from steelyard.report.study_summary.render.brief import not_compared, rated
+from steelyard.report.study_summary.render.brief import by_decision, not_compared, rated
 
 MOST_RUNS = 50_000
 MOST_SENTENCES = 6
@@ -146,7 +146,7 @@ def _answer(summary: StudySummary) -> Markup:
     """What a decision needs: one sentence for each comparison, then what makes the numbers provisional."""
     runs = f"{amount(summary.trials, 'trial')} ({amount(summary.runs, 'run')})"
     size = f"{runs} on {amount(summary.contracts, 'contract')} by {amount(len(summary.agents), 'agent')}."
-    comparisons = sorted(summary.comparisons, key=lambda one: one.conclusion == "undecided")
+    comparisons = by_decision(summary)
     sentences = [tag("li", comparison_words(one)) for one in comparisons[:MOST_SENTENCES]]
     return tag(
         "section",

@@ -31,6 +31,15 @@ def comparison_sentence(one: AgentComparison, pairs: Sequence[Pair]) -> str:
     return head + _left_out(one) + _undecided(one)
 
 
+def among_others(one: AgentComparison) -> str:
+    """What a sentence that decides something adds, where the number of comparisons leaves less of it."""
+    if not one.is_decided or one.is_claimed:
+        return ""
+    if one.p_holm is None:
+        return f"; by itself only: it is one of {one.family} comparisons, which nothing adjusts for"
+    return f"; by itself only: it does not hold among {one.family} comparisons (Holm p = {one.p_holm:.2g})"
+
+
 def points(difference: Estimate, *, is_short: bool = False) -> str:
     """`+9 points [2, 16]`; where it is one of several looks the level too, and that it is, unless a sentence beside it says so."""
     if difference.value is None:

@@ -6,7 +6,14 @@ import math
 from collections.abc import Iterator, Sequence
 
 from steelyard.report.percent import amount
-from steelyard.report.study_summary.model import MOST_COMPARED, AgentNumbers, Counted, Spread, StudySummary
+from steelyard.report.study_summary.model import (
+    MOST_COMPARED,
+    AgentComparison,
+    AgentNumbers,
+    Counted,
+    Spread,
+    StudySummary,
+)
 from steelyard.report.study_summary.render.tables import COST, SECTIONS, Section, envelope_line, sections
 from steelyard.report.study_summary.render.words import (
     counted,
@@ -38,12 +45,17 @@ def rated(agents: Sequence[AgentNumbers]) -> tuple[AgentNumbers, ...]:
 
 def decision(summary: StudySummary) -> Iterator[str]:
     """One sentence for each comparison, those that decide something first."""
-    found = sorted(summary.comparisons, key=lambda one: one.conclusion == "undecided")
+    found = by_decision(summary)
     yield from (one.sentence for one in found[:MOST_SENTENCES])
     if why := not_compared(summary):
         yield why
     if more := len(found) - MOST_SENTENCES:
         yield from [f"{amount(more, 'comparison')} more: --section comparisons"] if more > 0 else ()
+
+
+def by_decision(summary: StudySummary) -> list[AgentComparison]:
+    """First what is decided also as one of several comparisons."""
+    return sorted(summary.comparisons, key=lambda one: (not one.is_claimed, one.conclusion == "undecided"))
 
 
 def not_compared(summary: StudySummary) -> str:
