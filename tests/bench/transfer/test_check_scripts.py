@@ -70,6 +70,26 @@ def test_a_program_whose_name_only_has_the_letters_of_a_check_is_work(scripts: S
     assert made.left_behind(edited(path)) is None
 
 
+@pytest.mark.parametrize(
+    ("path", "is_work"),
+    [
+        ("src/validate.py", True),
+        ("web/src/checker.js", True),
+        ("src/check.sh", False),
+        ("src/tests/check.py", False),
+        ("validate.py", False),
+    ],
+)
+def test_a_program_among_the_sources_is_work_whatever_its_name(
+    scripts: Scripts, path: str, *, is_work: bool
+) -> None:
+    """The reference may have solved the task in another file."""
+    check = {"id": "c", "cmd": f"{'sh' if path.endswith('.sh') else 'python3'} {path} in.txt"}
+    made = scripts({**WITH_REFERENCE, "checks": [check]}, {f"repo/{path}": "true\n"})
+    assert (made.left_behind(edited(path)) is None) == is_work
+    assert made.carried_finding(edited(path)) is not None
+
+
 def test_without_a_reference_the_script_is_carried_with_a_finding(scripts: Scripts) -> None:
     made = scripts({"checks": [CHECK]})
     assert made.left_behind(edited("tests/run.sh")) is None

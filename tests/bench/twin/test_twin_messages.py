@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from steelyard.bench.twin.base import Edit, Twin
 from steelyard.bench.twin.catalogue import twin_of
+from steelyard.bench.twin.javascript.remarks import remarks
 from steelyard.bench.twin.messages import Span, _around, words_have_value
 from steelyard.bench.twin.python.text import parsed
+from steelyard.grammars import JAVASCRIPT as JAVASCRIPT_GRAMMAR
+from steelyard.grammars import parse
 
 SECRETS = tuple(b"secret %d" % number for number in range(8))
 PYTHON = {
@@ -188,6 +191,26 @@ def test_a_change_that_is_recognised_without_the_answer_is_marked(body: str) -> 
 def test_the_opposite_of_a_truth_is_not_marked(body: str) -> None:
     """Work that answers each such test with yes passes them in any oracle; the opposite tells it nothing more."""
     assert made(python(body)).marked == frozenset()
+
+
+def test_a_constant_of_one_javascript_test_changes_no_text_of_another_test() -> None:
+    body = "const want = 57;\n  assert.equal(total(2, 3), want, 'want 57');"
+    twin = made(
+        f"describe('both', () => {{\n{javascript(body)}{javascript(body, 'other')}}});\n", path="x.test.js"
+    )
+    assert len(twin.edits) == 2
+    for unit in twin.edits:
+        assert len(OLD.findall(twin.text([unit]).decode())) == 2
+
+
+def test_a_constant_above_javascript_tests_changes_the_texts_of_all_that_name_it() -> None:
+    uses = "assert.equal(total(2, 3), want, 'want 57');"
+    source = f"const want = 57;\n{javascript(uses)}{javascript('const want = 6; ' + uses, 'own')}"
+    tree = parse(source.encode(), JAVASCRIPT_GRAMMAR)
+    assert tree is not None
+    messages = remarks(tree.root_node)
+    texts = [[source[start:end] for start, end in one.texts] for one in messages if one.start == 0]
+    assert texts == [["'want 57'"]]
 
 
 def test_the_opposite_of_an_equality_of_javascript_is_marked() -> None:

@@ -114,6 +114,20 @@ def test_a_key_that_is_missing_is_named_before_anything_runs(
     assert find_runs(runs) == []
 
 
+def test_a_study_has_a_status_where_the_key_of_its_agent_is_missing(
+    steelyard: Steelyard, author: Author, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked for in another terminal, too."""
+    study, runs = tmp_path / "study.yaml", tmp_path / "runs"
+    monkeypatch.setenv("OWN_KEY", "a-key-of-the-agent")
+    planned = steelyard("plan", author.write(), "--agent", TRUE, "--agent-env", "OWN_KEY", "--out", study)
+    assert planned.code == 0, planned.err
+    assert steelyard("study", "run", study, "--runs", runs, "--no-judge").code == 0
+    monkeypatch.delenv("OWN_KEY")
+    status = steelyard("study", "status", study, "--runs", runs, "--json")
+    assert (status.code, status.line["state"], status.line["spent_usd"]) == (0, "complete", 0.0), status.err
+
+
 def test_a_price_that_prices_nothing_is_named(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     prices = tmp_path / "prices.csv"
     prices.write_text("action_type,unit,unit_price\nexec,hour,0.6\n")

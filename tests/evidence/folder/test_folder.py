@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import InfraFault, OperatorFault
-from steelyard.evidence.folder.folder import RunFolder, find_run, find_runs, new_run_id
+from steelyard.evidence.folder.folder import RunFolder, find_named, find_run, find_runs, new_run_id
 
 
 def make_run(root: Path, run_id: str) -> RunFolder:
@@ -96,3 +96,14 @@ def test_an_ambiguous_or_unknown_id_is_the_operators_mistake(tmp_path: Path) -> 
     with pytest.raises(OperatorFault, match="no run"):
         find_run(tmp_path, "3")
     assert find_runs(tmp_path / "nowhere") == []
+
+
+def test_an_empty_name_does_not_name_all_runs_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in `steelyard regrade "$RUN"` where the variable is not set."""
+    make_run(tmp_path, "r")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OperatorFault, match="the name of a run is empty"):
+        find_named(tmp_path, "")
+    assert [one.run_id for one in find_named(tmp_path, ".")] == ["r"]

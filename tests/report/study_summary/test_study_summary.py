@@ -235,6 +235,11 @@ def test_strata_have_their_own_rates() -> None:
     assert made.study == {"digest": "dddddddd", "name": "s"}
 
 
+def test_results_of_which_only_some_are_of_a_study_do_not_have_its_name() -> None:
+    place = {"digest": "d" * 8, "name": "s", "stage": "1", "stratum": "c"}
+    assert summary(line("pass", contract="a", study=place), line("fail", contract="b")).study is None
+
+
 def test_conditions_that_differ_are_listed() -> None:
     lines = [line("pass", "x"), line("fail", "y")]
     other = RunContext(conditions={"budget": "b2", "graders": "g1"}, agent_version="v2")

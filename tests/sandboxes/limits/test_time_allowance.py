@@ -31,6 +31,22 @@ def test_time_counts_only_while_something_is_spending() -> None:
         assert (allowance.spent_s, allowance.left_s()) == (7, 3)
 
 
+def test_the_wait_of_a_sandbox_for_the_memory_of_other_runs_is_not_the_checks_time() -> None:
+    clock = Clock()
+    allowance = TimeAllowance(10, clock)
+
+    def wait(_: SandboxSpec) -> None:
+        clock.s += 3600
+
+    backend = TimedBackend(FakeBackend(lambda _: Answer(), wait), allowance)
+    with allowance.spending():
+        clock.s = 4
+        with backend.start(SandboxSpec(layers=())):
+            clock.s += 1
+        assert (allowance.spent_s, allowance.left_s()) == (5, 5)
+    assert allowance.spent_s == 5
+
+
 def test_no_sandbox_starts_when_nothing_is_left() -> None:
     clock = Clock()
     allowance = TimeAllowance(1, clock)

@@ -53,6 +53,13 @@ def test_a_run_without_a_record_is_charged_its_bound(contract: MakeContract) -> 
     assert charges.of(one, None) == charges.most(one)
 
 
+def test_an_agent_that_cannot_be_made_here_is_charged_as_one_that_spends(contract: MakeContract) -> None:
+    """Its key may be on the machines of its runs alone."""
+    one = Trial(contract(budget=BUDGET), "script:not-there.sh")
+    assert Charges().most(one) == Split(models=micro(2.0))
+    assert Charges().of(one, RunUse(models=0.5)) == Split(models=micro(0.5))
+
+
 def test_a_quantity_that_nothing_metered_is_charged_its_bound_and_the_others_what_they_were(
     contract: MakeContract,
 ) -> None:

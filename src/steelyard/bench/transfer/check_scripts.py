@@ -6,8 +6,8 @@
 
 A script that lies where checks lie (`tests/`, `ci/`) or is called like one (`check.sh`) decides about the work. So does a file
 among the tests that the check names (`diff out tests/expected.txt`) or that its programs import. Such a file comes from the
-baseline, unless the reference changes it or the brief names it: then it is work, and a finding says that it is carried. The same
-holds without a reference, where nothing is known about it.
+baseline, unless the reference changes it, the brief names it, or it is a program among the sources (`src/validate.py`): then it is
+work, and a finding says that it is carried. The same holds without a reference, where nothing is known about it.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ _CHECKS = deferred_pattern(
     r"|(^|/)[^/]*((?<!la)(?<!con)(?<!fas)test|check(?!out|sum|point)|verify|validate)[^/]*$"
 )
 _OF_CHECKS = deferred_pattern(r"(^|/)(tests?|specs?|t|\.?ci|\.github|hack)/")
+_SOURCES = deferred_pattern(r"(^|/)(src|lib|app|pkg|internal|cmd)/")
 _MANAGERS = frozenset(["npm", "yarn", "pnpm", "bun"])
 _LOADED = (".py", ".js", ".cjs", ".mjs", ".ts")
 _BASELINE = (
@@ -81,7 +82,13 @@ class CheckScripts:
         return path in self._started and self.contract.reference is not None and not self._is_work(path)
 
     def _is_work(self, path: str) -> bool:
-        return path in self.data.referenced() or is_named(path, self.data.brief)
+        return (
+            path in self.data.referenced() or is_named(path, self.data.brief) or self._is_among_sources(path)
+        )
+
+    def _is_among_sources(self, path: str) -> bool:
+        is_shell = is_shell_script(path, self.contract.snapshot.tree / path)
+        return not is_shell and _SOURCES.search(path) is not None and _OF_CHECKS.search(path) is None
 
     @cached_property
     def _started(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
@@ -21,12 +21,12 @@ from steelyard.bench.transfer.shell_scripts import commands, in_workspace
 
 _GLOB = re.compile(r"[*?\[]")
 _VARIABLE = re.compile(r"^.*\$\{?\w+\}?/+")
-_PYTHON = re.compile(r"(?m)^\s*(?:from\s+([\w.]+)\s+import\s+\(?([\w, ]+)|import\s+([\w., ]+))")
+_PYTHON = re.compile(r"(?m)^[ \t]*(?:from\s+([\w.]+)\s+import\s+\(?([\w, ]+)|import\s+([\w., ]+))")
 _JAVASCRIPT = re.compile(r"(?:\brequire\(|\bfrom\s|\bimport\s*\(?)\s*['\"](\.{1,2}/[^'\"\n]+)['\"]")
 _NODE_ENDINGS = ("", ".js", ".cjs", ".mjs", ".ts", "/index.js")
 
 
-def named_programs(text: str, folder: str, programs: Collection[str]) -> set[str]:
+def named_programs(text: str, folder: str, programs: set[str]) -> set[str]:
     """Of shell words; `folder` is the script's."""
     found: set[str] = set()
     place = ""
@@ -38,7 +38,7 @@ def named_programs(text: str, folder: str, programs: Collection[str]) -> set[str
     return found
 
 
-def imported_programs(text: str, path: str, programs: Collection[str]) -> set[str]:
+def imported_programs(text: str, path: str, programs: set[str]) -> set[str]:
     """Of a program in Python or JavaScript at this path."""
     folder = posixpath.dirname(path)
     if path.endswith(".py"):
@@ -54,20 +54,18 @@ def imported_programs(text: str, path: str, programs: Collection[str]) -> set[st
             for found in _JAVASCRIPT.finditer(text)
             for ending in _NODE_ENDINGS
         )
-    return set(names) & set(programs)
+    return {*names} & programs
 
 
-def _programs_of_word(
-    before: str, word: str, places: tuple[str, ...], programs: Collection[str]
-) -> Iterator[str]:
+def _programs_of_word(before: str, word: str, places: tuple[str, ...], programs: set[str]) -> Iterator[str]:
     if before == "-m":
-        yield from {*_files_of(word)} & {*programs}
+        yield from {*_files_of(word)} & programs
         return
     tail = _VARIABLE.sub("", word)
     if tail != word or word.startswith("/"):
         tail = in_workspace("", tail).lstrip("/")
         if tail:
-            yield from (one for one in programs if one == tail or fnmatchcase(one, f"*/{tail}"))
+            yield from _with_ending(tail, programs)
     elif _GLOB.search(word):
         paths = {in_workspace(place, word) for place in places}
         for one in programs:
@@ -75,7 +73,14 @@ def _programs_of_word(
             if any(fnmatchcase(name, path) for path in (paths if "/" in word else [word])):
                 yield one
     else:
-        yield from {in_workspace(place, word) for place in places} & {*programs}
+        yield from {in_workspace(place, word) for place in places} & programs
+
+
+def _with_ending(tail: str, programs: set[str]) -> Iterator[str]:
+    ending = f"/{tail}"
+    if _GLOB.search(tail):
+        return (one for one in programs if fnmatchcase(f"/{one}", f"*{ending}"))
+    return (one for one in programs if one.endswith(ending) or one == tail)
 
 
 def _modules(text: str) -> Iterator[str]:

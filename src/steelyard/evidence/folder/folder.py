@@ -248,7 +248,7 @@ def _is_run(path: Path) -> bool:
 def find_named(root: Path, name: str) -> list[RunFolder]:
     """All runs of a folder of runs, oldest first, sealed or not; of anything else the one run that it names."""
     folder = Path(name)
-    if not folder.is_dir() or _is_run(folder):
+    if not name or not folder.is_dir() or _is_run(folder):
         return [find_run(root, name)]
     found = find_runs(folder)
     if not found and "/" in name:

@@ -157,15 +157,13 @@ def _nothing(results: ResultSet) -> str:
 
 
 def _study(results: ResultSet) -> dict[str, Any] | None:
+    """The one that every line is of."""
     found = {
-        (str(one.get("digest")), str(one.get("name")))
+        (str(one.get("digest")), str(one.get("name"))) if isinstance(one := line.get("study"), dict) else None
         for line in results.lines
-        if isinstance(one := line.get("study"), dict)
     }
-    if len(found) != 1:
-        return None
-    digest, name = next(iter(found))
-    return {"digest": digest, "name": name}
+    only = next(iter(found))
+    return None if len(found) > 1 or only is None else {"digest": only[0], "name": only[1]}
 
 
 def _versions(records: Sequence[TrialRecord]) -> dict[str, tuple[str, ...]]:

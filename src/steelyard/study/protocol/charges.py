@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from steelyard.agents.base import Agent
 from steelyard.agents.catalogue import agent_for
 from steelyard.bench.execution_spec import bench_spec
 from steelyard.contract.contract import Contract
 from steelyard.deferred.named_tuple import NamedTuple
+from steelyard.errors import OperatorFault
 from steelyard.evidence.change.import_limits import Caps
 from steelyard.evidence.run_use import RunUse
 from steelyard.plan.trial import Trial
@@ -76,10 +76,17 @@ def recorded(use: RunUse | None) -> Split:
     return Split(*map(micro, amounts))
 
 
-def may_spend(agent: Agent, contract: Contract) -> bool:
-    """Whether a run can cost money: the agent is a process that can reach a host or a model."""
+def may_spend(trial: Trial) -> bool:
+    """Whether a run can cost money: the agent is a process that can reach a host or a model.
+
+    An agent whose key or script is missing here may: its runs may be on another machine, or only their cost is asked for.
+    """
+    try:
+        agent = agent_for(trial.agent, trial.contract, trial.options)
+    except OperatorFault:
+        return True
     own = agent.resources
-    reach = own.hosts or own.providers or contract.spec.environment.network != "none"
+    reach = own.hosts or own.providers or trial.contract.spec.environment.network != "none"
     return agent.in_sandbox and bool(reach)
 
 
@@ -114,8 +121,7 @@ class Charges:
         """The bound of one run, without minutes of people."""
         key = trial.contract.digest, trial.agent
         if key not in self._known:
-            agent = agent_for(trial.agent, trial.contract, trial.options)
-            models = trial.contract.spec.budget.cost_usd if may_spend(agent, trial.contract) else 0.0
+            models = trial.contract.spec.budget.cost_usd if may_spend(trial) else 0.0
             quantities = _bounds(trial)
             self._known[key] = Split(
                 models=micro(models),

@@ -25,16 +25,17 @@ _NOT_MESSAGES = frozenset(["property", "toHaveProperty", "toHaveBeenCalledWith",
 
 
 def remarks(root: Node) -> tuple[Message, ...]:
-    statements = [one for one in _all(root) if one.type in _STATEMENTS]
-    messages = {one.id: [*_messages(one)] for one in statements}
-    named: dict[tuple[int, str], list[Span]] = {}
-    for statement in statements:
-        for node in _all(statement) if messages[statement.id] and not _has_body(statement) else ():
-            if node.type == "identifier":
-                named.setdefault((_body_of(statement), text_of(node)), []).extend(messages[statement.id])
     found = []
-    for statement in statements:
-        texts = [*messages[statement.id], *_comments(statement), *(_of_constant(statement, named))]
+    statements = list(_statements(root))
+    messages = {one.id: [*_messages(one)] for one, _ in statements}
+    named = _by_constant(statements, messages)
+    for statement, blocks in statements:
+        of_constants = (named.get((blocks[0], name), ()) for name in _declared(statement))
+        texts = [
+            *messages[statement.id],
+            *_comments(statement),
+            *(span for one in of_constants for span in one),
+        ]
         if texts:
             values = [one for one in _all(statement) if one.type in _VALUES]
             spans = tuple((one.start_byte, one.end_byte) for one in values)
@@ -42,17 +43,36 @@ def remarks(root: Node) -> tuple[Message, ...]:
     return tuple(found)
 
 
-def _of_constant(statement: Node, named: Mapping[tuple[int, str], Sequence[Span]]) -> Iterator[Span]:
-    """What assertions of the same test that name it say: another test may have the same name for something else."""
+def _statements(root: Node) -> Iterator[tuple[Node, tuple[int, ...]]]:
+    """Each with the blocks around it, the inner one first."""
+    waiting: list[tuple[Node, tuple[int, ...]]] = [(root, (root.id,))]
+    while waiting:
+        node, blocks = waiting.pop()
+        if node.type in _STATEMENTS:
+            yield node, blocks
+        inner = (node.id, *blocks) if node.type == "statement_block" else blocks
+        waiting += [(one, inner) for one in reversed(node.named_children)]
+
+
+def _by_constant(
+    statements: Sequence[tuple[Node, tuple[int, ...]]], messages: Mapping[int, Sequence[Span]]
+) -> Mapping[tuple[int, str], Sequence[Span]]:
+    """A block and a constant that it declares -> what the assertions that name it print."""
+    declared = {(blocks[0], name) for statement, blocks in statements for name in _declared(statement)}
+    found: dict[tuple[int, str], list[Span]] = {}
+    for statement, blocks in statements:
+        if texts := messages[statement.id]:
+            for name in {text_of(node) for node in _all(statement) if node.type == "identifier"}:
+                place = next(((block, name) for block in blocks if (block, name) in declared), None)
+                if place is not None:
+                    found.setdefault(place, []).extend(texts)
+    return found
+
+
+def _declared(statement: Node) -> Iterator[str]:
     if statement.type == "lexical_declaration":
-        for one in statement.named_children:
-            if name := one.child_by_field_name("name"):
-                yield from named.get((_body_of(statement), text_of(name)), ())
-
-
-def _body_of(statement: Node) -> int:
-    """The statements that it is one of."""
-    return statement.parent.id if statement.parent is not None else 0
+        names = (one.child_by_field_name("name") for one in statement.named_children)
+        yield from (text_of(name) for name in names if name is not None)
 
 
 def _messages(statement: Node) -> Iterator[Span]:
