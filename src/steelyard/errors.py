@@ -16,6 +16,9 @@ from __future__ import annotations
 
 from steelyard.deferred.data_class import dataclass
 
+# What reading a damaged or forged record raises; each reader says what follows.
+DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+
 
 class SteelyardError(Exception):
     """Anything that Steelyard says in one clear sentence instead of a traceback."""

@@ -134,7 +134,7 @@ def test_a_client_that_ignores_sigterm_ends_with_its_budget(
 
 
 def test_a_dead_upstream_is_no_failure_of_the_agent(author: Author, cache: Path, tmp_path: Path) -> None:
-    contract = author.write(budget={"wall_s": 8, "headroom": {"wall_s": 4}})
+    contract = author.write(budget={"wall_s": 40, "headroom": {"wall_s": 20}})
     env = {**environment("http://127.0.0.1:9"), "STEELYARD_CACHE": str(cache)}
     agent = install_fake(cache, "honest")
     done = run_command(

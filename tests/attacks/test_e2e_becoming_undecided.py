@@ -26,7 +26,7 @@ Tried = Callable[..., dict[str, Any]]
 def tried(author: Author, steelyard: Steelyard, script: Callable[[str], str]) -> Tried:
     def run(agent: str, *checks: dict[str, Any], reference: str | None = None, **keys: Any) -> dict[str, Any]:
         files = keys.pop("files", {})
-        oracle = {"checks": [{"timeout_s": 4, **one} for one in checks], "reference": reference}
+        oracle = {"checks": [{"timeout_s": 8, **one} for one in checks], "reference": reference}
         contract = author.write(files, oracle=oracle, **keys)
         line: dict[str, Any] = steelyard("run", contract, "--agent", script(agent), "--json").line
         return line
@@ -78,7 +78,7 @@ def test_a_weighted_suite_that_hangs_earns_nothing(tried: Tried) -> None:
 
 def test_a_grader_that_hangs_has_failed(tried: Tried) -> None:
     """The same outside the oracle: a required command among the graders."""
-    grader = {"type": "command", "name": "late", "cmd": "sh check.sh", "timeout_s": 4}
+    grader = {"type": "command", "name": "late", "cmd": "sh check.sh", "timeout_s": 8}
     line = tried(SLEEP, {"id": "easy", "cmd": "true"}, graders=[grader], reference="reference.patch")
     assert failed(line), line
 

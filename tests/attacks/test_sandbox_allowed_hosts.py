@@ -35,7 +35,7 @@ def still_works(stage: Stage, port: int) -> bool:
 import socket, time
 for _ in range(200):  # places are free again a moment after the connection that held them has ended
     try:
-        with socket.create_connection(("{HOST}", {port}), 30) as made:
+        with socket.create_connection(("{HOST}", {port}), 300) as made:
             made.sendall(b"still"); made.shutdown(socket.SHUT_WR); print(made.recv(9).decode())
             break
     except OSError: time.sleep(0.05)
@@ -48,7 +48,7 @@ def test_opening_and_dropping_connections_by_the_thousand(port: int) -> None:
     code = f"""
 import socket
 for number in range(1200):
-    try: made = socket.create_connection(("{HOST}", {port}), 30)
+    try: made = socket.create_connection(("{HOST}", {port}), 300)
     except ConnectionResetError: continue
     if number % 3 == 0: made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\\1\\0\\0\\0\\0\\0\\0\\0")
     made.close()
@@ -72,7 +72,7 @@ import socket
 held, reset = [], 0
 for _ in range(100):
     try:
-        made = socket.create_connection(("{HOST}", {port}), 30)
+        made = socket.create_connection(("{HOST}", {port}), 300)
         made.sendall(b"x"); held.append((made, made.recv(1)))
     except OSError: reset += 1
 print(len(held), reset)
@@ -88,7 +88,7 @@ def test_never_reading_what_it_asked_for() -> None:
     """The controller would have to hold what 64 servers pour out; it takes no more than a window from each."""
     code = f"""
 import socket, time
-held = [socket.create_connection(("{HOST}", PORT), 30) for _ in range({OPEN})]
+held = [socket.create_connection(("{HOST}", PORT), 300) for _ in range({OPEN})]
 time.sleep(1)
 print("held")
 """
@@ -106,7 +106,7 @@ def test_pushing_more_than_the_far_side_reads() -> None:
     """A host that accepts and never reads: what the agent sends must not pile up here."""
     code = f"""
 import socket
-made = socket.create_connection(("{HOST}", PORT), 30); made.settimeout(1)
+made = socket.create_connection(("{HOST}", PORT), 300); made.settimeout(1)
 sent = 0
 try:
     while sent < 256 << 20: sent += made.send(b"z" * 65536)
@@ -122,7 +122,7 @@ def test_a_frame_for_every_byte(port: int) -> None:
     """Twenty thousand writes of one byte each, while another command runs."""
     code = f"""
 import socket, threading
-made = socket.create_connection(("{HOST}", {port}), 30)
+made = socket.create_connection(("{HOST}", {port}), 300)
 made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 def write():
     for _ in range(20000): made.sendall(b"x")
@@ -181,7 +181,7 @@ def test_half_a_goodbye() -> None:
     """The agent says that it will send no more, dies without a word, and leaves the other half open."""
     code = f"""
 import os, signal, socket
-held = [socket.create_connection(("{HOST}", PORT), 30) for _ in range({OPEN})]
+held = [socket.create_connection(("{HOST}", PORT), 300) for _ in range({OPEN})]
 for made in held: made.sendall(b"x"); made.shutdown(socket.SHUT_WR)
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -368,7 +368,7 @@ def written(verifier: Mapping[str, str], work: Mapping[str, str]) -> tuple[str, 
         writers = tuple(f"/tests/{name}" for name, text in verifier.items() if "reward" in text)
         with backend("bubblewrap").start(spec) as sandbox:
             command = Command(
-                ("bash", "/tests/test.sh"), timeout_s=60, ends_all=True, guarded=(REWARD,), writers=writers
+                ("bash", "/tests/test.sh"), timeout_s=300, ends_all=True, guarded=(REWARD,), writers=writers
             )
             done = sandbox.run(command)
             content = run_verifier._read(sandbox, REWARD)

@@ -11,7 +11,7 @@ from typing import Any
 from e2e_stage import Line, agent, failed, passed, stage
 from small_projects import patch_of
 
-SLOW = "import time\n\n\ndef dedupe(items):\n    time.sleep(4)\n    return list(dict.fromkeys(items))\n"
+SLOW = "import time\n\n\ndef dedupe(items):\n    time.sleep(12)\n    return list(dict.fromkeys(items))\n"
 FAST = "def dedupe(items):\n    return list(dict.fromkeys(items))\n"
 HIDDEN = """
 import time
@@ -27,7 +27,7 @@ class Dedupe(unittest.TestCase):
     def test_it_is_fast(self):
         began = time.perf_counter()
         self.assertEqual(dedupe([1, 1]), [1])
-        self.assertLess(time.perf_counter() - began, 3)
+        self.assertLess(time.perf_counter() - began, 10)
 """
 CHECK = {
     "id": "hidden",

@@ -319,7 +319,7 @@ def test_a_slow_program():
 
 def test_http():
     with candidate.start(["python3", "server.py"]):
-        for _ in range(200):
+        for _ in range(2000):
             try:
                 got = candidate.http("POST", "/x", b"abc", headers={"X-Word": "w"}, port=8123)
                 break

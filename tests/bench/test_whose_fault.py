@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from steelyard.bench.outcome import Outcome, Stream
-from steelyard.bench.whose_fault import blamed
+from steelyard.bench.whose_fault import blame_change
 from steelyard.errors import InfraFault
 
 NOTHING = Stream("", 0)
@@ -38,7 +38,7 @@ class Here:
         yield self.folder
 
     def blame(self, outcome: Outcome) -> Outcome:
-        return blamed(self.environment, outcome, self._on_trusted, self._again)
+        return blame_change(self.environment, outcome, self._on_trusted, self._again)
 
     def _on_trusted(self, overlays: Any, time_share: float) -> Outcome:
         assert overlays == ()

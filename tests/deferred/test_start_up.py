@@ -83,7 +83,7 @@ def test_a_run_and_a_look_at_it_load_what_they_need(finished: Loaded, tmp_path: 
     shown = Loaded("show", "last", "--runs", tmp_path / "runs")
     assert not finished.heavy
     assert not shown.heavy
-    assert len(finished.own) <= 325
+    assert len(finished.own) <= 326
     assert len(shown.own) <= 82
     assert not {"pydantic", "pydantic_core"} & (finished.libraries | shown.libraries)
     assert not {"rich.console", "rich.text"} & set(finished.names)  # its output is piped

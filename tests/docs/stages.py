@@ -34,7 +34,7 @@ NOT_RUN = {
     r"steelyard agents (install|list) ": "it needs the package registries; `make agents` installs them",
     r"steelyard run .*(claude_code|codex|acp):": "it needs an agent and a key; `make agents` runs them with a scripted model",
     r"steelyard run .*--agent-provider": "it needs a key; tests/gateway has a scripted model",
-    r"steelyard operate \w": "it needs a paused run; tests/cli/test_operate.py has one",
+    r"steelyard operate \w": "it needs a paused run; tests/cli/running/test_operate.py has one",
     r"steelyard (serve|view)\b": "it serves until it is stopped; tests/service and tests/web do that",
     r".*(--engine ray|postgresql://)": "it needs a cluster or a database; tests/study and tests/store have them",
 }

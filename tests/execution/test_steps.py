@@ -117,8 +117,8 @@ def test_a_step_that_runs_out_of_time_is_judged_and_the_last(
 def test_what_a_step_left_running_is_dead_before_its_checks_and_in_the_next(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
-    late = "setsid sh -c 'trap \"\" TERM HUP; sleep 3; echo first > one.txt' >/dev/null 2>&1 &\n"
-    wait = 'test "$STEELYARD_STEP" = one || { sleep 4; test ! -e one.txt || exit 9; }\n'
+    late = "setsid sh -c 'trap \"\" TERM HUP; until test -e /tmp/two; do sleep 0.1; done; echo first > one.txt' >/dev/null 2>&1 &\n"
+    wait = 'test "$STEELYARD_STEP" = one || { touch /tmp/two; sleep 2; test ! -e one.txt || exit 9; }\n'
     contract = stepped(author, step("one", min_reward=0), step("two", checks=[ALONE]))
     agent = script(f'{wait}if test "$STEELYARD_STEP" = two; then echo second > two.txt; exit; fi\n{late}')
     line = steelyard("run", contract, "--agent", agent, "--json").line

@@ -49,7 +49,7 @@ DOCUMENTATION = (
     ]
 )
 # Root can write everywhere, so this one has nothing to say to root.
-UNWRITABLE = "tests/cli/test_bad_input.py::test_an_out_folder_that_the_user_cannot_write_is_refused_before_anything_runs"
+UNWRITABLE = "tests/cli/console/test_bad_input.py::test_an_out_folder_that_the_user_cannot_write_is_refused_before_anything_runs"
 PYTHON = "/usr/bin/python3"  # ours may sit in a home that nobody else may enter
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+import sys
+from collections.abc import Callable
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -26,6 +29,29 @@ CLUSTERS = st.lists(
 def test_students_quantile_is_scipys(degrees: float) -> None:
     for probability in (0.6, 0.95, 0.975, 0.9992):
         assert t_quantile(degrees, probability) == pytest.approx(stats.t.ppf(probability, degrees), rel=1e-9)
+
+
+def calls_of(name: str, run: Callable[[], object]) -> int:
+    """How often a function of this name is called meanwhile."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_code.co_name == name
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@pytest.mark.parametrize("degrees", [1.5, 66.25, 168, 242, 316, 399.25])
+def test_a_quantile_ends_when_rounding_is_all_that_is_left(degrees: float) -> None:
+    """Steps of rounding go on for ever where the limit is below what rounding allows."""
+    assert calls_of("t_tail", lambda: t_quantile.__wrapped__(degrees, 0.975)) < 30
 
 
 @given(st.floats(0, 50), st.floats(0.5, 500))

@@ -22,6 +22,7 @@ from steelyard.stats.survival import (
     Duration,
     clustered_steps,
     contract_parts,
+    curve_steps,
     kaplan_meier,
     log_rank,
     median_time,
@@ -362,3 +363,38 @@ def test_an_agent_without_a_known_cost_is_named_and_left_out_of_the_front() -> N
     assert found.why == "cost is not known: b"
     assert pareto_front({"b": {}, "a": {}}).why == "no decided trial: a, b"
     assert "share no contract" in pareto_front({"a": {"x": Spending(1, 1)}, "b": {"y": Spending(1, 1)}}).why
+
+
+def test_one_contract_with_successes_leaves_the_median_of_others_open() -> None:
+    """The other contract's runs fail at once, so the influence of the first is 0, which is no certainty."""
+    durations = [Duration(0.6, succeeded=True, cluster="a"), Duration(1.4, succeeded=True, cluster="a")]
+    durations += [Duration(0.1, succeeded=False, cluster="b")] * 2
+    assert [(one.low, one.high) for one in curve_steps(durations)] == [(0.0, 1.0), (0.0, 0.0)]
+    assert median_time(durations).interval == (0.6, math.inf)
+    mean = restricted_mean(durations, 1.0)
+    assert mean.interval is None
+    assert mean.why == "times do not vary between contracts"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_contracts_that_fail_before_the_first_success_make_no_time_surer(seed: int) -> None:
+    durations = [one._replace(seconds=one.seconds + 1) for one in labelled(seed, 30, 4)]
+    early = [Duration(0.5, succeeded=False, cluster=f"early-{number}") for number in range(20)] * 2
+    assert curve_steps([*durations, *early]) == curve_steps(durations)
+    with_early, without = restricted_mean([*durations, *early], 15.0), restricted_mean(durations, 15.0)
+    assert with_early.interval == pytest.approx(without.interval)
+    assert with_early.n == without.n + 40
+
+
+def test_runs_without_any_success_make_no_curve() -> None:
+    assert curve_steps([Duration(1.0, succeeded=False, cluster=name) for name in "aabb"]) == []
+
+
+def test_contracts_that_fail_before_the_first_success_leave_the_test_of_curves_as_it_is() -> None:
+    first, second = (
+        [one._replace(seconds=one.seconds + 1) for one in labelled(seed, 20, 5)] for seed in (1, 2)
+    )
+    early = [Duration(0.5, succeeded=False, cluster=f"early-{number}") for number in range(20)]
+    found, without = log_rank([*first, *early], [*second, *early]), log_rank(first, second)
+    assert found.p == pytest.approx(without.p)
+    assert found.n == without.n + 40

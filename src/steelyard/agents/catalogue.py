@@ -20,8 +20,8 @@ from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 from steelyard.filesystem.tree import shown
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
+from steelyard.plan.trial import REFERENCE
 
-REFERENCE = "reference"
 BUILT_IN: dict[str, Callable[[str], Agent]] = {
     "noop": lambda _: data.Noop(),
     REFERENCE: lambda _: data.Reference(),
@@ -89,7 +89,7 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
     )
     if name not in BUILT_IN and name not in CLIENTS and name not in others:
         names = sorted({*BUILT_IN, *CLIENTS, *others})
-        meant = _meant(name, names)
+        meant = _nearest_agent(name, names)
         hint = f"did you mean {meant}?" if meant else f"choose from {', '.join(names)}"
         raise OperatorFault(f"unknown agent {name!r}; {hint}")
     if "=" in text.partition(":")[0]:
@@ -100,7 +100,7 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
     return configured(agent, own, options, os.environ)
 
 
-def _meant(name: str, names: Sequence[str]) -> str:
+def _nearest_agent(name: str, names: Sequence[str]) -> str:
     """The agent that was probably meant, where the one that was typed does not exist; or nothing."""
     if os.path.isfile(name):  # noqa: PTH113  # any text, also too long for a path
         return f"script:{name}"

@@ -51,6 +51,8 @@ class Patch(DataAgent):
             raise OperatorFault(
                 f"{self.path} is a folder and not a patch; tree:{self.path} hands over a folder"
             )
+        if not self.path.exists():
+            raise OperatorFault(f"{self.path}: there is no such file; `git diff > {self.path}` writes one")
 
     @property
     def name(self) -> str:

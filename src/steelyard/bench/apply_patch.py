@@ -20,9 +20,9 @@ from steelyard.sandboxes.catalogue import backend
 
 # A repository of our own beside the tree, so that no attribute of the tree turns a byte; laid out by hand, because
 # `git init` takes as long as the patch does.
-SCRIPT = """
+_SCRIPT = """
 set -e
-export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_ATTR_NOSYSTEM=1 GIT_DIR=/tmp/steelyard.git
+export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_ATTR_NOSYSTEM=1 GIT_DIR={git_dir}
 mkdir -p "$GIT_DIR/objects" "$GIT_DIR/refs" "$GIT_DIR/info"
 echo 'ref: refs/heads/none' > "$GIT_DIR/HEAD"
 echo '* -text -filter -ident -working-tree-encoding' > "$GIT_DIR/info/attributes"
@@ -65,7 +65,9 @@ def _apply(environment: Environment, patch: bytes, blobs: Blobs) -> Applied:
     root = environment.contract.snapshot.root
     start = time.monotonic_ns()
     with _with_git(environment) as sandbox:
-        finished = sandbox.run(Command(("/bin/sh", "-c", SCRIPT), stdin=patch, timeout_s=TIMEOUT_S))
+        finished = sandbox.run(
+            Command(("/bin/sh", "-c", script(sandbox.facts.isolation)), stdin=patch, timeout_s=TIMEOUT_S)
+        )
         sandbox.stop()
         log = finished.stderr.text.strip()
         if finished.not_started or finished.lost:
@@ -83,6 +85,11 @@ def _apply(environment: Environment, patch: bytes, blobs: Blobs) -> Applied:
             )
         )
     return Applied(change, refused, "git apply", finished.exit_code, log, start, time.monotonic_ns())
+
+
+def script(isolation: str) -> str:
+    """Without isolation /tmp belongs to all users and runs of the machine; the folder above the workspace is the sandbox's."""
+    return _SCRIPT.format(git_dir='"$PWD/../steelyard.git"' if isolation == "none" else "/tmp/steelyard.git")  # noqa: S108  # a sandbox's own
 
 
 def _reason(log: str) -> str:

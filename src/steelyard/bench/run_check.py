@@ -29,7 +29,7 @@ from steelyard.bench.transfer.hidden_files import hidden_files
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.shell_scripts import read_only_scripts
 from steelyard.bench.verifier import believed_reward, container, reward_files, run_verifier
-from steelyard.bench.whose_fault import blamed, excused, on_trusted_tree
+from steelyard.bench.whose_fault import blame_change, excuse_change, on_trusted_tree
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
 from steelyard.deferred.data_class import dataclass
@@ -93,9 +93,9 @@ class Bench:
                 if not self.is_trusted:
                     on_trusted = partial(self._on_trusted, entry, spec)
                     again = partial(self._execute, entry, spec)
-                    outcome = blamed(self.environment, outcome, on_trusted, again)
+                    outcome = blame_change(self.environment, outcome, on_trusted, again)
                     if self.lacks_tool:
-                        outcome = excused(self.environment, outcome, on_trusted)
+                        outcome = excuse_change(self.environment, outcome, on_trusted)
             # The check decides nothing with the reference either: no change is to blame
             except GraderFault as fault:
                 outcome = self.refuse(entry, str(fault), "error")

@@ -30,12 +30,12 @@ RunOn = Callable[
 ]  # the check on another change, with a share of its time
 
 
-class TrustedTree(NamedTuple):
+class TrustedWork(NamedTuple):
     name: str  # for a person: "the reference", "the unchanged snapshot"
     overlays: tuple[FileOverlay, ...]
 
 
-def blamed(
+def blame_change(
     environment: Environment, outcome: Outcome, run_on: RunOn, again: Callable[[], Outcome]
 ) -> Outcome:
     """The outcome as it is, or as a failure where the trusted tree shows that the change made the difference.
@@ -45,7 +45,7 @@ def blamed(
     if outcome.outcome != "error":
         return outcome
     with environment.cache.temporary() as scratch:
-        tree = _trusted_tree(environment, scratch)
+        tree = _trusted_work(environment, scratch)
         try:
             there = run_on(tree.overlays, TIMEOUT_SHARE if outcome.timed_out else 1.0)
         except (InfraFault, GraderFault):  # the trusted tree decides nothing: nothing is known then
@@ -58,7 +58,7 @@ def blamed(
     return replace(outcome, outcome="fail", why=why, runs=("fail",), score=0.0)
 
 
-def excused(environment: Environment, outcome: Outcome, run_on: RunOn) -> Outcome:
+def excuse_change(environment: Environment, outcome: Outcome, run_on: RunOn) -> Outcome:
     """A failure on a bench that lacks a tool: an error where the reference fails too, because then every change does."""
     if outcome.outcome != "fail" or outcome.forged:
         return outcome
@@ -75,15 +75,15 @@ def excused(environment: Environment, outcome: Outcome, run_on: RunOn) -> Outcom
 def on_trusted_tree(environment: Environment, run_on: RunOn) -> Outcome:
     """The check on the trusted tree, with all of its time."""
     with environment.cache.temporary() as scratch:
-        return run_on(_trusted_tree(environment, scratch).overlays, 1.0)
+        return run_on(_trusted_work(environment, scratch).overlays, 1.0)
 
 
-def _trusted_tree(environment: Environment, scratch: Path) -> TrustedTree:
+def _trusted_work(environment: Environment, scratch: Path) -> TrustedWork:
     contract = environment.contract
     answer = contract.spec.answer_path
     if answer is not None and contract.reference is not None:
-        return TrustedTree("the reference", (FileOverlay(answer, "file", source=contract.reference),))
+        return TrustedWork("the reference", (FileOverlay(answer, "file", source=contract.reference),))
     reference = trusted.reference_change(environment, scratch)
     if reference is None:
-        return TrustedTree("the unchanged snapshot", ())
-    return TrustedTree("the reference", reference)
+        return TrustedWork("the unchanged snapshot", ())
+    return TrustedWork("the reference", reference)

@@ -119,8 +119,8 @@ def find_contracts(paths: Iterable[Path | str]) -> list[Path]:
 
 
 def _contract_folders(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path.parent if path.name == FILE else path
+    if path.is_file() and path.name == FILE:
+        yield path.parent
     elif (path / FILE).is_file():
         yield path
     else:
@@ -131,6 +131,8 @@ def _contract_folders(path: Path) -> Iterator[Path]:
 
 
 def _why_no_contract(path: Path) -> str:
+    if path.is_file():
+        return f"is no contract; name the folder that has its {FILE}"
     if path.is_dir():
         return "has no contract.yaml, and neither has a folder in it"
     return "is neither a file nor a folder" if path.exists() else "does not exist"

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.errors import DAMAGED
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
@@ -31,7 +32,6 @@ from steelyard.evidence.trace.chain import read_events
 from steelyard.evidence.trace.summary import Summary, summarise_events
 from steelyard.filesystem.tree import path_from_json
 
-_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError)
 NO_CHANGE = Change(baseline="", complete=False)  # of a workspace that was never read
 
 
@@ -145,7 +145,7 @@ class _Reader:
             data = self._folder.read_json(name)
             if isinstance(data, dict):
                 return data
-        except _DAMAGED:
+        except DAMAGED:
             pass
         self._fault(name)
         return {}
@@ -153,7 +153,7 @@ class _Reader:
     def change(self) -> Change:
         try:
             return Change.from_bytes(self._folder.read_bytes(CHANGE))
-        except _DAMAGED:
+        except DAMAGED:
             self._fault(CHANGE)
             return NO_CHANGE
 
@@ -175,13 +175,13 @@ class _Reader:
             return tuple(Finding.from_json(item) for item in listed)
         except FileNotFoundError:
             return change.findings
-        except _DAMAGED:
+        except DAMAGED:
             self._fault(FINDINGS)
             return ()
 
     def summary(self) -> Summary:
         try:
             return summarise_events(read_events(self._folder.events))
-        except _DAMAGED:
+        except DAMAGED:
             self._fault("events.jsonl")
             return Summary()

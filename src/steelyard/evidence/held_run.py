@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.errors import DAMAGED
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.in_use import is_in_use
 from steelyard.evidence.trace.chain import Event, read_events
@@ -22,7 +23,6 @@ THROTTLE = "throttle"
 WAITING = frozenset({"pause", "suspend_writes"})
 _INTERVENTION = b'"intervention"'
 _PIECE_BYTES = 1 << 20
-_DAMAGED = (OSError, ValueError, KeyError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def held_run(folder: RunFolder) -> HeldRun | None:
         return None
     try:
         events = list(read_events(folder.events))
-    except _DAMAGED:
+    except DAMAGED:
         return None
     waiting = _waiting(events)
     if waiting is None:

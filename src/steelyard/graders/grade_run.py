@@ -80,11 +80,11 @@ class _Grading:
             # Unknown is never zero: what could not be decided says so.
             return Graded(entry, Grade.error(str(fault)))
         except GraderFault as fault:
-            return Graded(entry, self._blamed(entry, str(fault)))
+            return Graded(entry, self._without_decision(entry, str(fault)))
         except Exception as defect:  # noqa: BLE001  # one grader's defect must not take the others along
-            return Graded(entry, self._blamed(entry, f"internal error in the grader: {defect!r}"))
+            return Graded(entry, self._without_decision(entry, f"internal error in the grader: {defect!r}"))
 
-    def _blamed(self, entry: GraderEntry, why: str) -> Grade:
+    def _without_decision(self, entry: GraderEntry, why: str) -> Grade:
         """No decision about this change. If there is one about the reference's, or about none, this change is to blame:
 
         an undecided grade leaves the score, so a bad change would gain by breaking its grader.
@@ -123,7 +123,7 @@ class _Grading:
         if outcome is None and entry.executes and not entry.is_check and self.evidence.change.complete:
             outcome = self._bench.run(entry)
         grade = self._read(entry, grader_of(entry).grade(self._case(entry, outcome)))
-        grade = replace(grade, findings=(*grade.findings, *forging(outcome), *self._beside(entry)))
+        grade = replace(grade, findings=(*grade.findings, *forging(outcome), *self._findings_of_patch(entry)))
         # What executes was held against its threshold on the bench, and the record says how that came out.
         executed = outcome.to_json() if outcome is not None and entry.executes else None
         return Graded(entry, grade if entry.executes else grade.at(entry.pass_threshold), executed)
@@ -196,7 +196,7 @@ class _Grading:
             self.contract.snapshot.entries, [*([setup.change] if setup else []), step_files, change]
         )
 
-    def _beside(self, entry: GraderEntry) -> tuple[Finding, ...]:
+    def _findings_of_patch(self, entry: GraderEntry) -> tuple[Finding, ...]:
         """What belongs to no check: it is reported with the patch."""
         if entry is not PATCH_GATE:
             return ()

@@ -151,7 +151,7 @@ def build_prompt(judge_input: JudgeInput, chance: Chance | None = None) -> Promp
     return Prompt(f"{_ROLE}\n{_RUBRIC}\n{_FORMAT}", user, chance.word)
 
 
-def salted(chance: Chance) -> str:
+def planted_section(chance: Chance) -> str:
     """The planted section among the evidence."""
     return chance.fence.around("surroundings", _SALT.format(word=chance.word))
 
@@ -189,7 +189,7 @@ def _evidence(judge_input: JudgeInput, chance: Chance) -> Iterator[str]:
     most = ONLY_ANSWER_BYTES if judge_input.kind == "answer" else ANSWER_BYTES
     if judge_input.answer or judge_input.kind == "answer":
         yield fence.around("answer", clipped(judge_input.answer, most) or "(no answer)")
-    yield salted(chance)
+    yield planted_section(chance)
     if judge_input.stdout_tail or judge_input.stderr_tail or judge_input.exit_code is not None:
         yield fence.around("output", _output(judge_input))
     if judge_input.checks:

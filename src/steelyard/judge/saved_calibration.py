@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.folder.folder import write_atomic
 from steelyard.filesystem.plain_file import read_plain
 
@@ -23,14 +24,13 @@ FILE = "judge-calibration.json"
 SCHEMA = "steelyard.judge_calibration/1"
 WHOLE = "*"
 NOT_CALIBRATED = "judge not calibrated: `steelyard judge calibrate LABELS --save` compares it with people"
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 def save_calibration(runs: Path, name: str, calibration: Mapping[str, Any], labels: str) -> Path:
     """Keep it beside the runs; entries of other models stay."""
     try:
         models = dict(_read(runs)["models"])
-    except _DAMAGED:
+    except DAMAGED:
         models = {}
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     models[name] = {**calibration, "labels": labels, "at": at}
@@ -49,7 +49,7 @@ def calibration_lines(runs: Path) -> Iterator[str]:
     try:
         models = _read(runs)["models"]
         lines = [calibration_line(name, models[name]) for name in sorted(models)]
-    except _DAMAGED:
+    except DAMAGED:
         yield f"judge not calibrated: {FILE} cannot be read"
         return
     yield from lines

@@ -1,7 +1,8 @@
 """A rubric and an output -> the mean of the scores that models give it.
 
 The question of a `model_judge` grader: one number from 0 to 1, by the author's rubric, of the task and the output alone.
-Fenced, salted and read like the judge's prompt (`prompt.py`). The results of checks are not shown, so that the two are independent.
+Fenced, with a planted section, and read like the judge's prompt (`prompt.py`). The results of checks are not shown, so
+that the two are independent.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from steelyard.judge.ask import Panel, answer_of, at_once, obeys
 from steelyard.judge.fence import Fence, clipped, visible
 from steelyard.judge.judge_input import MAX_DIFF_BYTES
-from steelyard.judge.prompt import BRIEF_BYTES, Chance, Prompt, quoted, salted
+from steelyard.judge.prompt import BRIEF_BYTES, Chance, Prompt, planted_section, quoted
 from steelyard.judge.provider import Juror, NoAnswer
 from steelyard.judge.reply import Score, Unreadable
 from steelyard.judge.scoring import RUBRIC_BYTES, Produced, Scoring
@@ -92,5 +93,5 @@ def _parts(produced: Produced, chance: Chance) -> Iterator[str]:
     yield f"The rubric:\n\n{quoted(clipped(produced.rubric, RUBRIC_BYTES))}"
     yield f"The task, as the agent was given it:\n\n{quoted(clipped(produced.brief, BRIEF_BYTES))}"
     yield chance.fence.around("output", shown_diff(produced.diff, MAX_DIFF_BYTES).text or "(nothing)")
-    yield salted(chance)
+    yield planted_section(chance)
     yield _AFTER

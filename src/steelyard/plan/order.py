@@ -22,10 +22,9 @@ from typing import NamedTuple, cast
 
 from steelyard.errors import OperatorFault
 from steelyard.plan.study_plan import PlannedAgent, PlannedContract, Stage, StudyPlan
-from steelyard.plan.trial import HONEYPOT
+from steelyard.plan.trial import HONEYPOT, REFERENCE
 
 COLUMNS = ("order", "stage", "task", "stratum", "agent", "repeat")
-REFERENCE = "reference"
 
 
 class Slot(NamedTuple):
@@ -67,15 +66,15 @@ def draw_order(plan: StudyPlan) -> list[Slot]:
 
 def count_trials(plan: StudyPlan, removed: Container[str] = ()) -> int:
     """How many trials a plan has, without those of contracts that were taken out."""
-    return sum(plan.repeats + agent.extra_repeats for agent in _tried(plan, removed))
+    return sum(plan.repeats + agent.extra_repeats for agent in _agents_by_contract(plan, removed))
 
 
 def trials_of_a_repeat(plan: StudyPlan, removed: Container[str] = ()) -> int:
     """How many of them each of the plan's repeats has; extra repeats are not among them."""
-    return sum(1 for _ in _tried(plan, removed))
+    return sum(1 for _ in _agents_by_contract(plan, removed))
 
 
-def _tried(plan: StudyPlan, removed: Container[str]) -> Iterator[PlannedAgent]:
+def _agents_by_contract(plan: StudyPlan, removed: Container[str]) -> Iterator[PlannedAgent]:
     """The agents of each contract."""
     for contract in plan.contracts:
         for agent in plan.agents:

@@ -294,11 +294,16 @@ class StudyPlan(Strict):
         return head + yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
 
+_PLAIN = {"extra_forbidden": "there is no such key", "missing": "is missing"}
+
+
 def first_problem(error: ValidationError) -> str:
     """`budget.total_usd: Input should be greater than 0`; what concerns the whole plan has no place."""
-    first = error.errors()[0]
+    problems = error.errors()
+    # A misspelt key is the reason why another one is missing.
+    first = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
     where = ".".join(str(part) for part in first["loc"])
-    what = str(first["msg"]).removeprefix("Value error, ")
+    what = _PLAIN.get(first["type"]) or str(first["msg"]).removeprefix("Value error, ")
     return f"{where}: {what}" if where else what
 
 

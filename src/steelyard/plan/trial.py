@@ -20,6 +20,7 @@ from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 
 PROTOCOL_SEED = 20260307
+REFERENCE = "reference"  # the agent that is the contract's own solution
 HONEYPOT = "honeypot"  # the stratum of contracts that cannot be satisfied
 ID_DIGITS = 16
 

@@ -1,7 +1,8 @@
-"""Shares and differences of shares -> whole percents and points, rounded so that they never say none, all or no difference where there is some.
+"""Shares, differences of shares and counts -> words: rounded so that they never say none, all or no difference where there is some.
 
 0.62    62%      0.004   0.4%     0.00002  <0.1%     0.9998  >99.9%
 +0.09   +9       -0.004  -0.4     -0.0     0
+1       1 contract       1200     1,200 contracts
 """
 
 from __future__ import annotations
@@ -33,3 +34,8 @@ def signed_points(share: float) -> str:
     """A difference: `+9`, `-0.4`, `+0`."""
     text = end_points(share)
     return text if text.startswith("-") else f"+{text}"
+
+
+def amount(count: int, noun: str) -> str:
+    """`1 contract`, `1,200 contracts`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.text import Text
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.trace.events import read_events
 from steelyard.report.plain import one_line, quoted
@@ -20,7 +21,6 @@ MARKS = {"pass": ("✓", "+", "green"), "fail": ("✗", "x", "red"), "error": ("
 SHOWN_CHARS = 2000
 SHOWN_MESSAGES = 50
 SHOWN_FAILURES = 10
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 def steps_of(result: Mapping[str, Any], *, unicode: bool) -> Iterator[Text]:
@@ -40,7 +40,7 @@ def conversation_of(folder: Path) -> Iterator[Text]:
     """Each message, and the end of what was answered."""
     try:
         messages = [event for event in read_events(folder / "events.jsonl") if event.type in _SPEAKERS]
-    except _DAMAGED:
+    except DAMAGED:
         return
     for event in messages[: 2 * SHOWN_MESSAGES]:
         text = str(event.payload.get("text") or event.payload.get("prefix") or "").strip()
@@ -61,7 +61,7 @@ def failed_connections(folder: Path) -> Iterator[Text]:
         for one in connections:
             if one["failed"]:
                 times[_WHOSE[one["by"]], one["to"], one["failed"]] += one["count"]
-    except _DAMAGED:
+    except DAMAGED:
         return
     for (whose, to, why), count in times.most_common(SHOWN_FAILURES):
         again = f" ({count} times)" if count > 1 else ""
@@ -82,7 +82,7 @@ def answer_of(folder: Path) -> str:
             return ""
         with evidence.blobs.open(entry.new.sha256) as stream:
             text = stream.read(4 * SHOWN_CHARS).decode(errors="replace")[:SHOWN_CHARS]
-    except _DAMAGED:
+    except DAMAGED:
         return ""
     more = "" if entry.new.size <= len(text.encode()) else f"\n... {entry.new.size} bytes in all"
     return quoted(f"{text}{more}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from steelyard.errors import OperatorFault
+from steelyard.errors import DAMAGED, OperatorFault
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.review.record import list_annotations
@@ -22,7 +22,6 @@ KINDS = {
     "checks_pass_judge_fail": "the checks pass, and the judge sees a problem",
     "advisory_warning": "only an advisory grader failed",
 }
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 class Disagreement(NamedTuple):
@@ -63,7 +62,7 @@ def disagreements(folders: Iterable[RunFolder], *, every: bool = False) -> list[
             grading = read_gradings(folder)[0]
             verdict = grading["verdict"]
             contract = str(grading["contract"]["id"])
-        except _DAMAGED:
+        except DAMAGED:
             continue  # not graded, or damaged: `steelyard verify` names it
         broken, status = "", review_status(())
         try:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from steelyard.errors import OperatorFault
+from steelyard.errors import DAMAGED, OperatorFault
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.judge.calibration import Labelled, judge_of
 from steelyard.review.record import list_annotations, newest_by_reviewer
 from steelyard.review.status import review_status
 
 _WORDS: dict[str, Literal["PASS", "FAIL"]] = {"pass": "PASS", "fail": "FAIL"}
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 def labels_of_runs(folders: Iterable[RunFolder], model: str | None = None) -> list[Labelled]:
@@ -25,7 +24,7 @@ def labels_of_runs(folders: Iterable[RunFolder], model: str | None = None) -> li
             if decision not in _WORDS:
                 continue
             judge = judge_of(folder.path, model)
-        except (OperatorFault, *_DAMAGED):
+        except (OperatorFault, *DAMAGED):
             continue  # not judged, or damaged: `steelyard verify` names it
         people = [one.annotation.judgment for one in newest_by_reviewer(entries)]
         found.append(Labelled(_WORDS[decision], judge, tuple(_WORDS[one] for one in people if one in _WORDS)))

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from steelyard.errors import OperatorFault
+from steelyard.errors import DAMAGED, OperatorFault
 from steelyard.evidence.folder.annotations import append_annotation, read_annotations
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
@@ -25,7 +25,6 @@ from steelyard.verdict.evaluation import Annotation, ConfidenceMetadata, ErrorTa
 Kind = Literal["annotation", "adjudication"]
 MOST_MINUTES = 7 * 24 * 60  # of one annotation
 MOST_ID, MOST_CATEGORY, MOST_CATEGORIES, MOST_NOTES = 200, 200, 50, 100_000
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def list_annotations(run_folder: Path | RunFolder) -> tuple[ReviewEntry, ...]:
         raise OperatorFault(f"{folder.run_id}: {where}: {why}")
     try:
         return tuple(map(_entry, found.records))
-    except (ValidationError, *_DAMAGED) as error:
+    except (ValidationError, *DAMAGED) as error:
         raise OperatorFault(f"{folder.run_id}: an annotation cannot be read: {_first(error)}") from error
 
 
@@ -232,7 +231,7 @@ def _folder(run_folder: Path | RunFolder) -> RunFolder:
 def _gradings(folder: RunFolder) -> list[dict[str, Any]]:
     try:
         return read_gradings(folder)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise OperatorFault(f"{folder.run_id}: a grading cannot be read: {_first(error)}") from error
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from steelyard import __version__
 from steelyard.contract.contract import Contract
-from steelyard.errors import OperatorFault
+from steelyard.errors import DAMAGED, OperatorFault
 from steelyard.evidence.folder.folder import MANIFEST, RUNS, RunFolder
 from steelyard.evidence.live_state import started_at
 from steelyard.filesystem.cache import Cache
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from steelyard.study.judging import Judging
 
 _DIGITS = 32  # of the patch's digest, in the name of the agent
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 class Key(NamedTuple):
@@ -163,5 +162,5 @@ def _key_of(folder: RunFolder) -> Key | None:
         patch = manifest["agent"]["parameters"]["patch"]["sha256"]
         version = manifest["harness"]["version"]
         return Key(manifest["contract"]["digest"], patch, version, manifest["environment"]["sandbox"])
-    except _DAMAGED:
+    except DAMAGED:
         return None

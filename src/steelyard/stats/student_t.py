@@ -17,14 +17,17 @@ _STEPS = 500
 
 @functools.lru_cache(maxsize=4096)
 def t_quantile(degrees: float, probability: float = 0.975) -> float:
-    """For a probability of at least one half. Newton steps from 0 approach the result from below: the tail is convex."""
+    """For a probability of at least one half.
+
+    Newton steps from 0 approach the result from below, because the tail is convex. A step back is rounding: the result is reached.
+    """
     if not 0.5 <= probability < 1:
         raise ValueError(f"a probability from 0.5 to below 1, not {probability}")
     tail, t = 1 - probability, 0.0
     for _ in range(_STEPS):
         step = (t_tail(t, degrees) - tail) / _density(t, degrees)
         t += step
-        if abs(step) <= _CLOSE * abs(t):
+        if step <= _CLOSE * t:
             break
     return t
 

@@ -16,6 +16,7 @@ from scipy import special
 from steelyard.stats.estimate import Estimate, check_level, count_missing, unknown
 
 Floats = npt.NDArray[np.float64]
+_NONE = 1e-24  # a variance that is rounding
 
 
 class Duration(NamedTuple):
@@ -103,25 +104,43 @@ def median_time(durations: Sequence[Duration], level: float = 0.95) -> Estimate:
     return Estimate(value, low, high, method, len(durations), clusters, assumptions, level)
 
 
+def clusters_of(durations: Sequence[Duration]) -> list[str]:
+    return sorted({one.cluster for one in durations})
+
+
+def informative_runs(durations: Sequence[Duration]) -> list[Duration]:
+    """Without runs that are censored before the first success.
+
+    They change no step of the curve, and a contract that has no other run says nothing about how much the curve varies.
+    """
+    first = min((one.seconds for one in durations if one.succeeded), default=math.inf)
+    return [one for one in durations if one.seconds >= first]
+
+
 def curve_steps(durations: Sequence[Duration], level: float = 0.95) -> list[Step]:
     """The curve with intervals that know of contracts, where there are repeats of several."""
-    clusters = len({one.cluster for one in durations})
-    return (
-        clustered_steps(durations, level) if 1 < clusters < len(durations) else kaplan_meier(durations, level)
-    )
+    informative = informative_runs(durations)
+    if not informative or len(clusters_of(durations)) == 1:
+        return kaplan_meier(durations, level)
+    has_repeats = len(clusters_of(informative)) < len(informative)
+    is_alone = len(clusters_of(informative)) == 1
+    return clustered_steps(informative, level) if has_repeats or is_alone else kaplan_meier(durations, level)
 
 
 def clustered_steps(durations: Sequence[Duration], level: float) -> list[Step]:
-    """The curve with intervals that know of contracts: d log S / d weight of a contract, summed in squares."""
+    """The curve with intervals that know of contracts: d log S / d weight of a contract, summed in squares.
+
+    Of one contract, or where contracts do not vary, nothing is known of other contracts: the interval is 0 to 1.
+    """
     ordered = sorted(durations)
-    names = {name: number for number, name in enumerate(sorted({one.cluster for one in ordered}))}
+    names = {name: number for number, name in enumerate(clusters_of(ordered))}
     of, seconds = (
         np.array([names[one.cluster] for one in ordered]),
         np.array([one.seconds for one in ordered]),
     )
     count = len(names)
     at_risk_of, influence = np.bincount(of, minlength=count).astype(float), np.zeros(count)
-    t = float(special.stdtrit(count - 1, 0.5 + check_level(level) / 2))
+    t = float(special.stdtrit(max(1, count - 1), 0.5 + check_level(level) / 2))
     survival, start, steps = 1.0, 0, []
     for time, events, at_risk in _risk_table(ordered):
         end = int(np.searchsorted(seconds, time, side="right"))
@@ -131,8 +150,9 @@ def clustered_steps(durations: Sequence[Duration], level: float) -> list[Step]:
             survival *= 1 - events / at_risk
             if at_risk > events:
                 influence -= (died - events * at_risk_of / at_risk) / (at_risk - events)
-            variance = count / (count - 1) * float(influence @ influence)
-            steps.append(Step(time, survival, *_log_log(survival, variance, t), at_risk, events))
+            variance = count / max(1, count - 1) * float(influence @ influence)
+            ends = (0.0, 1.0) if survival > 0 and variance <= _NONE else _log_log(survival, variance, t)
+            steps.append(Step(time, survival, *ends, at_risk, events))
         at_risk_of -= np.bincount(of[start:end], minlength=count)
         start = end
     return steps
@@ -159,22 +179,29 @@ def restricted_mean(
         )
     if not any(one.succeeded for one in durations):
         return unknown("no run succeeded, so no time to success is known", method=method, n=len(durations))
-    clusters = sorted({one.cluster for one in durations})
-    value = area(durations, limit)
-    if len(clusters) > 1:
-        half = _jackknife_half(durations, clusters, limit, level)
-        method += ", jackknife over contracts"
-    else:
-        half = float(special.ndtri(0.5 + check_level(level) / 2)) * math.sqrt(
-            _area_variance(durations, limit)
-        )
-    varies = half > 1e-12 * max(1.0, value)  # times that are all alike say nothing about how much they vary
-    low, high = (max(0.0, value - half), min(limit, value + half)) if varies else (None, None)
+    n, clusters = len(durations), len(clusters_of(durations))
+    value, half = area(durations, limit), _area_half(durations, limit, level)
+    method += ", jackknife over contracts" if clusters > 1 else ""
     assumptions = (
         f"times are counted up to {limit:g} s",
         "runs that end without success would have gone on like the others",
     )
-    return Estimate(value, low, high, method, len(durations), len(clusters), assumptions, level)
+    if half <= 1e-12 * max(1.0, value):
+        why = "times do not vary between contracts" if clusters > 1 else "times do not vary"
+        return Estimate(value, None, None, method, n, clusters, assumptions, level, why)
+    return Estimate(
+        value, max(0.0, value - half), min(limit, value + half), method, n, clusters, assumptions, level
+    )
+
+
+def _area_half(durations: Sequence[Duration], limit: float, level: float) -> float:
+    """Half the width of the interval; 0 where nothing is known of how much times vary, or of other contracts."""
+    if len(clusters_of(durations)) == 1:
+        quantile = float(special.ndtri(0.5 + check_level(level) / 2))
+        return quantile * math.sqrt(_area_variance(durations, limit))
+    informative = informative_runs(durations)
+    clusters = clusters_of(informative)
+    return _jackknife_half(informative, clusters, limit, level) if len(clusters) > 1 else 0.0
 
 
 def area(durations: Sequence[Duration], limit: float) -> float:
@@ -240,6 +267,7 @@ def log_rank(first: Sequence[Duration], second: Sequence[Duration]) -> LogRank:
 
     With contracts V is the sum over contracts of the squares of their parts of O - E (Lin and Wei 1989), times m / (m - 1),
     and the statistic is the square of a t with m - 1 degrees of freedom: runs of one contract are one cluster, of both agents.
+    Runs that are censored before the first success have no part, and their contracts do not count.
     """
     everyone = [*first, *second]
     if not first or not second:
@@ -258,7 +286,8 @@ def log_rank(first: Sequence[Duration], second: Sequence[Duration]) -> LogRank:
     if variance == 0:
         return LogRank(None, None, len(everyone), "no agent succeeds while both still run")
     if any(run.cluster for run in everyone):
-        parts_of = contract_parts(first, second, times, share, died / risk)
+        of_first, of_second = ([run for run in side if run.seconds >= times[0]] for side in (first, second))
+        parts_of = contract_parts(of_first, of_second, times, share, died / risk)
         return _between_contracts(list(parts_of.values()), len(everyone))
     statistic = difference**2 / variance
     return LogRank(statistic, float(special.chdtrc(1, statistic)), len(everyone))
@@ -269,7 +298,7 @@ def _between_contracts(parts: Sequence[float], n: int) -> LogRank:
     if count < 2:
         return LogRank(None, None, n, "one contract says nothing about others")
     variance = count / (count - 1) * math.fsum(part**2 for part in parts)
-    if variance <= 1e-24:
+    if variance <= _NONE:
         return LogRank(None, None, n, "contracts do not vary")
     statistic = math.fsum(parts) ** 2 / variance
     return LogRank(statistic, 2 * float(special.stdtr(count - 1, -math.sqrt(statistic))), n)

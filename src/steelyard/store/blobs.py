@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import orjson
 
-from steelyard.errors import InfraFault
+from steelyard.errors import DAMAGED, InfraFault
 from steelyard.evidence.folder.folder import EVENTS, SEAL, RunFolder
 from steelyard.evidence.in_use import InUse, is_in_use
 from steelyard.store.place import Place, Unreachable, check_name, check_run, open_place, shown_url
@@ -34,7 +34,6 @@ LIST_BYTES = 64 << 20  # of the list of its files
 _PIECE_BYTES = 32 << 20
 _FETCHING = ".fetch-"  # a folder beside the runs; what lists runs does not see it
 _ABANDONED_S = 3600.0
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 # This machine could not store a copy: that says nothing of the copy.
 _OF_THIS_MACHINE = frozenset(
     {
@@ -99,7 +98,7 @@ def fetch_run(url: str, run: str, root: Path) -> Path:
         else:
             partial.chmod(0o700)
             partial.rename(target)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         is_of_machine = isinstance(error, OSError) and error.errno in _OF_THIS_MACHINE
         kind = Unreachable if is_of_machine else InfraFault
         raise kind(f"{run} could not be fetched from {shown_url(url)}: {error}") from error

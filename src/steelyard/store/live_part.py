@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import orjson
 
-from steelyard.errors import InfraFault
+from steelyard.errors import DAMAGED, InfraFault
 from steelyard.evidence.folder.seal import NOT_SEALED
 from steelyard.store.place import check_name, check_run
 
@@ -24,7 +24,6 @@ PART_BYTES = 1 << 20  # of files, in one part
 HEADER_BYTES = 256 << 10  # a part that names more files than fit here leaves the rest to the next
 LIVE_BYTES = 64 << 20  # of one run; what comes later arrives with its sealed folder
 LIVE_FILES = 10_000  # of one run, as above
-_DAMAGED = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class Piece(NamedTuple):
@@ -59,7 +58,7 @@ def read_part(data: bytes) -> Part | None:
     try:
         head = orjson.loads(header)
         run, files = str(head["run"]), [(str(name), int(at), int(size)) for name, at, size in head["files"]]
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise InfraFault(f"not a part of a run: {error}") from error
     check_run(run)
     pieces = []

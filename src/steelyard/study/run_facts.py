@@ -7,6 +7,7 @@ from typing import Any
 
 from steelyard.contract.contract import Contract
 from steelyard.deferred.pattern import deferred_pattern
+from steelyard.errors import DAMAGED
 from steelyard.evidence.change import size as change_size
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import PATCH
@@ -31,7 +32,6 @@ _HUNK = deferred_pattern(r"@@ -\d+(?:,\d+)? \+(\d+)")
 _IMPORT = deferred_pattern(
     r"""\s*(?:(?:from|import)\s+([A-Za-z_][\w.]*)|use\s+(\w+)::|.*?(?:require\(|from\s+|import\s+)['"]([@\w./-]+)['"])"""
 )
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 def run_facts(contract: Contract, evidence: Evidence) -> RunFacts:
@@ -132,7 +132,7 @@ def _events(evidence: Evidence) -> Iterator[ShortEvent]:
                 found.append(_short(event))
                 if len(found) > 2 * MOST_EVENTS:
                     del found[MOST_EVENTS // 2 : -MOST_EVENTS // 2]
-    except _DAMAGED:
+    except DAMAGED:
         pass
     if len(found) > MOST_EVENTS:
         del found[MOST_EVENTS // 2 : -MOST_EVENTS // 2]

@@ -56,6 +56,6 @@ def test_without_a_module_the_end_of_the_package_names_the_folder(name: str) -> 
 def test_a_report_without_files_gets_them() -> None:
     files = ResultFiles.of(TREE, packages=packages())
     reported = Reported("go", "report_file", (Result("example.com/shop/cart::TestAdd", "passed"),))
-    assert [one.file for one in files.refiled(reported).results] == ["cart/cart_test.go"]
+    assert [one.file for one in files.with_files(reported).results] == ["cart/cart_test.go"]
     assert "cart/cart_test.go" in files.files
     assert "cart/cart.go" not in files.files

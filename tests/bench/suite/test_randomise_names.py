@@ -110,7 +110,7 @@ def test_results_have_their_own_names_again(tmp_path: Path) -> None:
         (f"could not collect tests/{new}.py",),
         (f"the code of tests/{new}.py::test_x was replaced",),
     )
-    back = names.undone(Ran(CommandResult(1), shown)).reported
+    back = names.restore(Ran(CommandResult(1), shown)).reported
     assert back.results == (
         Result("tests/test_hidden.py::test_x", "failed", "in tests.test_hidden", "tests/test_hidden.py"),
     )

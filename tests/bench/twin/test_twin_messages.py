@@ -72,6 +72,29 @@ def test_no_text_beside_a_changed_value_of_javascript_says_the_old_one(body: str
     assert not OLD.search(made(source, secret, "x.test.js").source.decode())
 
 
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("message", ['f"got {it}"', '"not" f" {it}"', 'F"""{it}"""'])
+def test_the_letter_of_an_f_string_is_no_value(message: str, secret: bytes) -> None:
+    text = made(python(f'it = grade(1)\nassert it == "f", {message}'), secret).source.decode()
+    assert parsed(text) is not None
+    assert text.endswith(f", {message}\n")
+
+
+def test_a_letter_at_the_end_of_a_message_is_changed_too() -> None:
+    twins = [made(python('assert grade(1) == "f", "want f"'), secret).source.decode() for secret in SECRETS]
+    assert any(re.search(r'== "(\w)", "want \1"', text) for text in twins)
+    assert all('"want f"' not in text or '== ""' in text for text in twins)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_test_of_javascript_stays_when_another_one_with_the_same_names_is_changed(secret: bytes) -> None:
+    other = javascript("const want = made();\n  assert.propertyVal(want, 'name', 'pen');", "b")
+    twin = made(
+        javascript("const want = 'pen';\n  assert.equal(f(), want);", "a") + other, secret, "x.test.js"
+    )
+    assert twin.text(["a"]).decode().endswith(other)
+
+
 def test_what_was_called_stays_in_a_message() -> None:
     text = made(python('assert total(7, 0) == 7, "total(7, 0): 7 and 0 are 7"')).source.decode()
     assert '"total(7, 0): 7 and 0 are ' in text

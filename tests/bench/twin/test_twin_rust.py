@@ -258,7 +258,7 @@ def test_a_test_program_is_the_file_of_its_name() -> None:
     }
     reported = Reported("cargo", "report_file", (Result("shop/acceptance_all::adds", "passed"),))
     files = ResultFiles.of(tree, targets=targets)
-    assert [one.file for one in files.refiled(reported).results] == ["tests/acceptance-all.rs"]
+    assert [one.file for one in files.with_files(reported).results] == ["tests/acceptance-all.rs"]
 
 
 @needs_rust

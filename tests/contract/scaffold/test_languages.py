@@ -81,6 +81,27 @@ def test_a_crate_without_dependencies_needs_no_setup() -> None:
     assert recipe("rust", Cargo_DOT_toml="[package]\n[dependencies]\nserde = '1'\n").setup == ("cargo fetch",)
 
 
+WORKSPACE = '[workspace]\nmembers = ["crates/*"]\n'
+
+
+def test_in_a_cargo_workspace_without_a_package_of_its_own_the_test_is_in_a_member() -> None:
+    """`cargo test --test acceptance` finds no test in `tests/` beside such a workspace."""
+    members = {
+        "crates__b__Cargo_DOT_toml": "",
+        "crates__a__Cargo_DOT_toml": "[dependencies]\n",
+        "a__Cargo_DOT_toml": "",
+    }
+    found = recipe("rust", Cargo_DOT_toml=WORKSPACE, **members)
+    assert (found.dest, found.setup) == ("crates/a/tests/acceptance.rs", ("cargo fetch",))
+
+
+@pytest.mark.parametrize(
+    "text", [f"{WORKSPACE}[package]\n", WORKSPACE, "[workspace]\n", "workspace = 3\n", "[", ""]
+)
+def test_otherwise_the_test_of_a_crate_is_in_its_own_folder(text: str) -> None:
+    assert recipe("rust", Cargo_DOT_toml=text).dest == "tests/acceptance.rs"
+
+
 def test_a_makefile_without_c_sources_is_not_a_c_project() -> None:
     assert detect(repository(Makefile="", x_DOT_py=""))[0] == "python"
 

@@ -195,6 +195,15 @@ def test_a_secret_beside_one_that_moved_into_its_line_is_seen(tmp_path: Path) ->
     assert ForbidSecrets().grade(changed).outcome == "fail"
 
 
+def test_a_moved_secret_that_is_repeated_thousands_of_times_hides_no_other(tmp_path: Path) -> None:
+    changed = edited(
+        tmp_path,
+        {"a.txt": f"{SECRET}\n", "b.txt": "y\n"},
+        {"a.txt": "x\n", "b.txt": f"{SECRET} " * (2 * MOST_COMPARED) + f"\nghp_{drawn(36)}\n"},
+    )
+    assert ForbidSecrets().grade(changed).outcome == "fail"
+
+
 def test_a_removed_secret_is_no_secret(tmp_path: Path) -> None:
     assert ForbidSecrets().grade(edited(tmp_path, {"a.txt": LEAK}, {})).outcome == "pass"
 

@@ -82,6 +82,25 @@ def test_no_test_is_shown_that_holds_at_one_look_only() -> None:
     assert (found.p, found.mcnemar_p, found.log_rank_p, found.bootstrap.value) == (None, None, None, None)
 
 
+def test_one_of_several_comparisons_at_any_time_says_that_nothing_adjusts_for_them() -> None:
+    lines = trials(3, contracts=60)
+    third = [
+        {
+            **each,
+            "agent": "three",
+            "run": f"3-{each['run']}",
+            "trial": f"3-{each['trial']}",
+            "verdict": "pass",
+        }
+        for each in lines
+        if each["agent"] == "one"
+    ]
+    made = summarise_study(results(*lines, *third, planned_trials=60 * 3 * 4, look_rule=ANYTIME))
+    decided = [one for one in made.comparisons if one.is_decided]
+    assert len(decided) == 2
+    assert all("by itself only: it is one of 3 comparisons" in one.sentence for one in decided)
+
+
 def test_two_folders_of_studies_are_compared_by_the_registered_rule() -> None:
     sides = [
         unfinished([one for one in trials(2, extra=12) if one["agent"] == name], ANYTIME)

@@ -12,7 +12,9 @@ import pytest
 from study_lines import context, line, study, summary
 
 from steelyard.errors import OperatorFault
+from steelyard.report.html.study_report import study_html
 from steelyard.report.study_summary.read_results import read_results
+from steelyard.report.study_summary.render.brief import by_decision
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.stats.clusters import Cluster, rate_over_contracts
@@ -100,6 +102,43 @@ def test_p_values_are_adjusted_for_the_comparisons_that_have_one() -> None:
     made = summary(*lines, contexts=contexts)
     assert [one.p is not None for one in made.comparisons].count(True) == 1
     assert "(1)" in made.multiplicity
+
+
+def equal_agents() -> list[dict[str, Any]]:
+    """Four agents that are alike; by chance the interval of one of the six pairs excludes 0."""
+    return [
+        {**each, "agent": f"{each['agent']}-{copy}"}
+        for copy in range(2)
+        for each in study(0.5, 0.5, contracts=20, seed=30 + copy)
+    ]
+
+
+def test_a_lucky_pair_of_many_equal_agents_is_decided_by_itself_only() -> None:
+    made = summary(*equal_agents())
+    (lucky,) = [one for one in made.comparisons if one.is_decided]
+    assert not lucky.is_claimed
+    assert "by itself only: it does not hold among 6 comparisons (Holm p = 0.29)" in lucky.sentence
+    assert "solves more, by itself only" in study_html(made)
+
+
+def test_a_pair_that_holds_among_all_comparisons_is_claimed_and_stands_first() -> None:
+    better = [
+        {**line("pass", "best", f"c{number}"), "repeat": repeat}
+        for number in range(20)
+        for repeat in range(3)
+    ]
+    made = summary(*equal_agents(), *better)
+    first, *rest = by_decision(made)
+    assert first.is_claimed
+    assert first.second == "best"
+    assert [one.is_claimed for one in rest] == sorted((one.is_claimed for one in rest), reverse=True)
+    assert all(("by itself only" in one.sentence) == (one.is_decided and not one.is_claimed) for one in rest)
+
+
+def test_of_two_agents_no_sentence_speaks_of_other_comparisons() -> None:
+    (found,) = summary(*study(0.2, 0.8)).comparisons
+    assert (found.family, found.is_claimed) == (1, True)
+    assert "by itself" not in found.sentence
 
 
 def test_agents_that_are_not_comparable_have_no_curve_of_power() -> None:

@@ -90,8 +90,10 @@ def test_an_invalid_run_changes_no_estimate_of_what_was_decided(
         two = next(each for each in after.agents if each.agent == one.agent)
         assert (one.success, one.pass_k, one.icc) == (two.success, two.pass_k, two.icc)
         assert one.time_to_success == two.time_to_success
-    for first, second in zip(before.comparisons, after.comparisons, strict=False):
-        assert (first.difference, first.p) == (second.difference, second.p)
+    compared = {(one.first, one.second): one for one in after.comparisons}
+    for pair in before.comparisons:
+        again = compared[pair.first, pair.second]
+        assert (pair.difference, pair.p) == (again.difference, again.p)
 
 
 @settings(max_examples=15)

@@ -261,6 +261,6 @@ def test_a_conversation_that_waits_uses_no_processor(start: Start) -> None:
     """A full window and a full socket are waited for, not asked about again and again."""
     feed = Feed(b"z" * 300_000)
     sandbox = start()
-    before = time.process_time()
+    before = time.thread_time()
     sandbox.run(Command(("sleep", "1"), stdin=feed, timeout_s=60))
-    assert time.process_time() - before < 0.5
+    assert time.thread_time() - before < 0.5

@@ -1,5 +1,5 @@
 """A Ray cluster of three nodes on this machine, a study on it, and a node that dies while an agent works there; then a second study
-on the node that is left, with the options that are given. Prints one JSON line.
+on the node that is left, with the options that are given. Prints one JSON line; what the first study prints is in `results.jsonl`.
 
 The agents of the first study sleep, for a time that no other process sleeps, until the node is dead; then their sleep is ended. The runs
 of that study reach the folder `runs` only through a store.
@@ -67,7 +67,9 @@ def main(study: str, runs: str, blobs: str, sleep_s: str, second: str, *options:
     cluster.wait_for_nodes(PATIENCE_S)
     command = [sys.executable, "-m", "steelyard", "study", "run"]
     on_cluster = ["--engine", "ray", "--ray-address", cluster.address]
-    process = subprocess.Popen([*command, study, "--runs", runs, "--blobs", blobs, "--no-judge", *on_cluster])
+    words = [*command, study, "--runs", runs, "--blobs", blobs, "--no-judge", "--json", *on_cluster]
+    with Path(runs).with_name("results.jsonl").open("wb") as results:
+        process = subprocess.Popen(words, stdout=results)
     while len(at_work := _at_work(Path(runs))) < len(nodes) and process.poll() is None:
         time.sleep(0.05)
     followed = _follow(at_work[0]) if at_work else ""

@@ -55,6 +55,8 @@ def test_a_cluster_that_loses_a_node_has_the_results_and_the_records_of_one_mach
         assert ended["followed"] == "it works\n"
         local = ("study", "run", second, "--sign", key, "--runs", tmp_path / "here")
         assert steelyard(*local, env=env).code == 0
+    results = [json.loads(line) for line in (tmp_path / "results.jsonl").read_bytes().splitlines()]
+    assert Counter(one["verdict"] for one in results) == {"pass": 2, "fail": 6}  # and no line of Ray's
     _check_first(steelyard, first, tmp_path / "runs", blobs)
     cluster, here = (_records(steelyard, tmp_path / name, key) for name in ("shared", "here"))
     assert cluster == here

@@ -20,7 +20,9 @@ from steelyard.study.observer import TrialResult
 from steelyard.study.protocol.envelopes import EnvelopeGate
 from steelyard.study.protocol.folder import StudyFolder
 from steelyard.study.protocol.make_plan import Wish, make_plan
-from steelyard.study.protocol.run_study import Notice, Outcome, Study, planned_trials
+from steelyard.study.protocol.progress import Progress
+from steelyard.study.protocol.run_study import Notice, Outcome, Study, charges_of, planned_trials
+from steelyard.study.protocol.status import status_of
 
 
 @dataclass
@@ -70,6 +72,15 @@ class SmallStudy:
             store.sync()
             found = store.query(Query(study=self.plan.identity))
         return sorted((one.contract, one.agent, one.state) for one in found)
+
+    def state(self) -> dict[str, Any]:
+        """What `study status --json` prints."""
+        with open_store(self.fake.out) as store:
+            store.sync()
+            progress = Progress(self.plan, self.study(store).trials, charges_of(self.plan))
+            for entry in store.query(Query(study=self.plan.identity)):
+                progress.add(entry)
+        return status_of(self.plan, self.folder, progress)
 
     def logged(self, what: str) -> list[dict[str, Any]]:
         return [one for one in self.folder.log() if one["what"] == what]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Collection
 from dataclasses import replace
@@ -18,6 +19,7 @@ from steelyard.plan.study_plan import Envelopes, Stages, Stopping, Tolerance
 from steelyard.report.stored.open_store import entries_of, open_store
 from steelyard.report.studies.text import status_lines
 from steelyard.store.store import Store
+from steelyard.study.protocol.run_study import Outcome
 from steelyard.study.protocol.status import status_of
 
 NO_POWER = Stages(tolerance=Tolerance(power=0.0))
@@ -46,6 +48,18 @@ def test_a_resumed_study_runs_what_has_no_result(fake_study: FakeStudy, contract
     small.run()
     after = folders(fake_study.out)
     assert (len(after), set(kept) < set(after)) == (2 * EACH + 1, True)
+
+
+def test_a_complete_study_of_which_a_run_was_removed_has_a_trial_left(
+    fake_study: FakeStudy, contract: MakeContract
+) -> None:
+    small = SmallStudy.of(fake_study, [contract()])
+    small.run()
+    assert small.state()["state"] == "complete"
+    shutil.rmtree(folders(fake_study.out)[0])
+    state = small.state()
+    assert (state["state"], state["trials"]["waiting"]) == ("partial", 1)
+    assert state["why"].startswith("1 trial has no result any more")
 
 
 def test_a_run_whose_record_was_altered_does_not_count(fake_study: FakeStudy, contract: MakeContract) -> None:
@@ -280,6 +294,20 @@ def test_money_that_was_spent_on_a_removed_contract_stays_spent(
     removed = [name for name, _, _ in small.verdicts()].count("one")
     assert state["runs_of_other_versions"] == removed
     assert any(f"for {removed} runs of removed or changed contracts" in line for line in status_lines(state))
+
+
+def test_contracts_whose_envelopes_have_no_room_stop_the_study_when_nothing_else_is_left(
+    fake_study: FakeStudy, contract: MakeContract
+) -> None:
+    """No later call can run these trials, so the study has ended: it is compared."""
+    keys = {"budget": {"wall_s": 60, "cost_usd": 2.0, "headroom": {"wall_s": 30}}, "environment": _online()}
+    budget = Envelopes(task_usd=5.0)
+    small = SmallStudy.of(fake_study, [contract(**keys)], repeats=3, budget=budget, stages=NO_POWER)
+    outcome = small.run()
+    agents = [agent for _, agent, _ in small.verdicts()]
+    assert (outcome.how, agents.count("mine"), small.spent) == ("stopped", 2, 4.0)
+    assert outcome.why.startswith("1 trial has no result: B_task has no room for another run")
+    assert small.run(stages=("shakedown",)) == Outcome("partial", "1 trial has no result")
 
 
 def _online() -> dict[str, Any]:

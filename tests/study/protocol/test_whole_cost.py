@@ -15,9 +15,6 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.plan.agent_options import AgentOptions, GatewayOptions
 from steelyard.plan.study_plan import Envelopes, Stages, Tolerance
 from steelyard.sandboxes.fake import Answer
-from steelyard.study.protocol.progress import Progress
-from steelyard.study.protocol.run_study import charges_of
-from steelyard.study.protocol.status import status_of
 
 NO_POWER = Stages(tolerance=Tolerance(power=0.0))
 BUDGET = {"wall_s": 60, "cost_usd": 2.0, "headroom": {"wall_s": 30}}
@@ -40,17 +37,6 @@ def small_study(fake: FakeStudy, contracts: list[Any], **wish: Any) -> SmallStud
     small = SmallStudy.of(fake, contracts, stages=NO_POWER, **wish)
     small.plan = small.plan.located(Path.cwd())
     return small
-
-
-def state_of(small: SmallStudy) -> dict[str, Any]:
-    from steelyard.report.stored.open_store import open_store
-
-    with open_store(small.fake.out) as store:
-        store.sync()
-        progress = Progress(small.plan, small.study(store).trials, charges_of(small.plan))
-        for entry in store.query():
-            progress.add(entry)
-    return status_of(small.plan, small.folder, progress)
 
 
 def test_a_budget_that_can_start_no_trial_is_refused_with_the_number(
@@ -100,7 +86,7 @@ def test_the_whole_cost_of_runs_is_charged_and_within_the_budget(
         budget=Envelopes(total_usd=100.0),
     )
     assert small.run(jobs=2).how == "complete"
-    state = state_of(small)
+    state = small.state()
     runs = len(small.verdicts())
     assert state["spent"]["overhead"] == 0.5 * runs
     assert state["spent"]["execution"] >= 0.25 * runs
@@ -143,7 +129,7 @@ def test_reviews_that_are_recorded_later_are_charged_when_the_study_resumes(
     outcome = small.run()
     assert outcome.why.startswith("B_total")
     assert (len(small.verdicts()), small.spent) == (before, before + 5.0)
-    assert state_of(small)["spent"]["people"] == 5.0
+    assert small.state()["spent"]["people"] == 5.0
 
 
 def test_minutes_of_people_on_a_removed_contract_stay_charged(
@@ -161,7 +147,7 @@ def test_minutes_of_people_on_a_removed_contract_stay_charged(
     append_annotation(RunFolder(run), {"kind": "annotation", "annotation": {}, "minutes": 5.0})
     small.folder.add("removal", contract="one", by="ada", reason="its check reads the clock")
     small.run()
-    state = state_of(small)
+    state = small.state()
     assert (state["spent_usd"], state["spent"]["people"]) == (before + 5.0, 5.0)
     assert small.logged("end")[-1]["spent_usd"] == before + 5.0
 

@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,11 @@ _LAST_CHARS = 1500  # of what a package manager printed, in a message
 _CONSTRAINTS = Path(__file__).parent / "constraints"
 
 
-def install(client: str, package: Package, version: str = "") -> Path:
-    """The folder of the client at that version, installed if it is not there yet. `latest` asks the registry."""
+def install(client: str, package: Package, version: str, note: Callable[[str], None]) -> Path:
+    """The folder of the client at that version, installed if it is not there yet. `latest` asks the registry.
+
+    `note` is told what takes minutes.
+    """
     version = version or package.version
     if version == LATEST:
         version = _latest(package)
@@ -47,6 +50,7 @@ def install(client: str, package: Package, version: str = "") -> Path:
         )
 
     def build(folder: Path) -> None:
+        note(f"installing {client} {version} from {package.registry}; this can take minutes")
         packages = (
             _npm(folder, package, version) if package.registry == "npm" else _pypi(folder, package, version)
         )

@@ -64,7 +64,6 @@ class TraceFacts:
     calls: int = 0
     denials: dict[str, Denial] = field(default_factory=dict)
     retries: int = 0
-    last_retry: Retry | None = None  # since the last thing that the model did
     failure: Failure | None = None
     success: Success | None = None
     answer: str = ""  # the last message
@@ -192,7 +191,7 @@ class TraceRecorder:
     def _say(self, text: str) -> None:
         facts = self.facts
         facts.messages += 1
-        facts.answer, facts.last_retry = text, None
+        facts.answer = text
         place = {"role": "assistant", **self._place, "part": facts.messages}
         self._append("agent.message", {**place, **_bound(text), "source": self._client})
 
@@ -224,7 +223,6 @@ class TraceRecorder:
             facts.claim = item if item.is_total or facts.claim is None else _sum(facts.claim, item)
         elif isinstance(item, Retry):
             facts.retries += 1
-            facts.last_retry = item
         elif isinstance(item, Failure):
             facts.failure, facts.success = item, None
         else:
@@ -235,7 +233,6 @@ class TraceRecorder:
         if call.id in self._begun:
             return
         self.facts.calls += 1
-        self.facts.last_retry = None
         if len(self._begun) < MOST_CALLS:
             self._begun[call.id] = (call.tool, time.monotonic_ns())
         kind = call.kind or kind_of(call.tool)

@@ -67,7 +67,7 @@ def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, ExitStats]:
         *package(settings, names, scratch),
     )
 
-    def beside(candidate: Sandbox) -> Ran:
+    def with_candidate(candidate: Sandbox) -> Ran:
         there = Candidate(candidate, _programs(bench.suite, names), bench.suite.timeout_s)
         ran, exit_stats = bench.in_sandbox(
             tester, lambda sandbox_spec: _run_suite(bench, names, sandbox_spec, there, address)
@@ -75,7 +75,7 @@ def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, ExitStats]:
         # The verdict needs to know of memory that ran out on either side.
         return ran if not exit_stats.oom_kills else ran._replace(finished=replace(ran.finished, lost=False))
 
-    return bench.in_sandbox(candidate_tree(bench.baseline, theirs, bench.work), beside)
+    return bench.in_sandbox(candidate_tree(bench.baseline, theirs, bench.work), with_candidate)
 
 
 def _run_suite(bench: SplitBench, names: Names, tester: Sandbox, there: Candidate, address: str) -> Ran:

@@ -21,7 +21,7 @@ from dataclasses import field, replace
 from functools import cached_property
 
 from steelyard.bench.suite.declared_ids import Names
-from steelyard.bench.suite.reported import NEVER_RAN, Reported, Result
+from steelyard.bench.suite.reported import FAILING, NEVER_RAN, Reported, Result
 from steelyard.bench.suite.result_files import is_load_failure, known_files
 from steelyard.bench.twin.pairs import key_of
 from steelyard.bench.twin.written import WrittenTests
@@ -33,7 +33,6 @@ RIVAL = "another test that matches the declared id failed"
 STARTED_BY_THE_CHANGE = "the tests were started by the change: "  # and the file of the change that did
 OTHER_RUNNER = "the results come from another runner than on the trusted tree"
 Group = tuple[str, str]
-_BAD = frozenset({"failed", "error"})
 _NAMES_FUNCTIONS = frozenset({"go", "gotestsum"})
 _NUMBER = re.compile(r"\d+")
 
@@ -198,7 +197,7 @@ def _room(results: Collection[Result], expectation: Expectation) -> Counter[Grou
     room.subtract(
         expectation.group(one)
         for one in results
-        if one.outcome in _BAD and one.id not in expectation.known  # the worst take the places first
+        if one.outcome in FAILING and one.id not in expectation.known  # the worst take the places first
     )
     return room
 
@@ -221,7 +220,7 @@ def _without_rivals(
     rivals: set[str] = set()
     for wanted in expectation.declared:
         meant = names.possibly(wanted)
-        if any(one.outcome in _BAD for one in meant):
+        if any(one.outcome in FAILING for one in meant):
             rivals.update(one.id for one in meant if one.id not in expectation.known)
     return tuple(
         replace(one, outcome="failed", detail=RIVAL) if one.outcome == "passed" and one.id in rivals else one

@@ -56,7 +56,7 @@ class RandomisedNames:
             only=tuple(_replaced(name, self.words) for name in suite.only),
         )
 
-    def undone(self, ran: Ran) -> Ran:
+    def restore(self, ran: Ran) -> Ran:
         back = {new: old for old, new in self.words.items()}
         return ran._replace(reported=_revealed(ran.reported, back)) if back else ran
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from steelyard.deferred.data_class import dataclass
 
 ResultOutcome = Literal["passed", "failed", "error", "skipped"]
+FAILING = frozenset({"failed", "error"})
 # How the results came to us, the best first: from our reporter beside the tests, from a report that the
 # project's own runner wrote, or not at all: an exit code is one result for the whole command.
 Channel = Literal["reporter", "report_file", "exit_code"]

@@ -48,7 +48,7 @@ class ResultFiles:
             by_name.setdefault(path.rpartition("/")[2], []).append(path)
         return cls(kept, cwd, by_name, packages, targets)
 
-    def refiled(self, reported: Reported) -> Reported:
+    def with_files(self, reported: Reported) -> Reported:
         if reported.channel == "exit_code":
             return reported
         return replace(

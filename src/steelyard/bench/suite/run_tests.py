@@ -103,7 +103,7 @@ class OracleBench:
             ran, exit_stats = self.in_sandbox(
                 (*self.work, *oracle), lambda sandbox_spec: runner.run(sandbox_spec, suite)
             )
-        reported = self.places.refiled(self.names.undone(ran).reported)
+        reported = self.places.with_files(self.names.restore(ran).reported)
         return ran._replace(reported=without_candidates(reported, self.work)), exit_stats
 
     def on(self, change: tuple[FileOverlay, ...]) -> OracleBench:
@@ -314,7 +314,7 @@ def _split(bench: OracleBench, kinds: kinds_of_tests.Kinds) -> tuple[Ran, ExitSt
     )
     with bench.environment.cache.temporary() as scratch:
         ran, exit_stats = split_runs.run_split(split, scratch)
-    return ran._replace(reported=bench.places.refiled(ran.reported)), exit_stats
+    return ran._replace(reported=bench.places.with_files(ran.reported)), exit_stats
 
 
 def decide(spec: SuiteSpec, tested: Executed) -> Decision:

@@ -34,7 +34,7 @@ def named_programs(text: str, folder: str, programs: Collection[str]) -> set[str
         if words[0] == "cd" and len(words) > 1:
             place = posixpath.join(place, words[1])
         for before, word in pairwise(("", *words)):
-            found.update(_meant(before, word.lstrip("<"), (place, "", folder), programs))
+            found.update(_programs_of_word(before, word.lstrip("<"), (place, "", folder), programs))
     return found
 
 
@@ -57,7 +57,9 @@ def imported_programs(text: str, path: str, programs: Collection[str]) -> set[st
     return set(names) & set(programs)
 
 
-def _meant(before: str, word: str, places: tuple[str, ...], programs: Collection[str]) -> Iterator[str]:
+def _programs_of_word(
+    before: str, word: str, places: tuple[str, ...], programs: Collection[str]
+) -> Iterator[str]:
     if before == "-m":
         yield from {*_files_of(word)} & {*programs}
         return

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from steelyard.bench.runners.base import Ran
-from steelyard.bench.suite.reported import Reported, Result, merged
+from steelyard.bench.suite.reported import FAILING, Reported, Result, merged
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.base import Edit, Twin
 from steelyard.bench.twin.catalogue import has_twin, twin_of
@@ -24,7 +24,6 @@ from steelyard.sandboxes.base import CommandResult, ExitStats
 
 RUNS = (0, 1)
 DIFFERENT_RUNNERS = "the two runs of the suite were reported by different runners"
-_BAD = frozenset({"failed", "error"})
 _IMPORTS = re.compile(rb"^\s*(?:from\s+([\w.]+)\s+import\s+([^#\n]+)|import\s+([\w., ]+))", re.MULTILINE)
 
 
@@ -196,7 +195,7 @@ def _finished(ends: list[CommandResult], real: Reported) -> CommandResult:
     worst = next((one for one in ends if one.timed_out or one.lost or one.not_started), None)
     if worst is None:
         worst = next((one for one in ends if one.signal is not None), ends[0])
-        failed = any(one.outcome in _BAD for one in real.results) or real.problems or not real.results
+        failed = any(one.outcome in FAILING for one in real.results) or real.problems or not real.results
         if worst.signal is None and not failed:
             worst = replace(worst, exit_code=0)
     return replace(worst, wall_ns=max(one.wall_ns for one in ends), cpu_ns=sum(one.cpu_ns for one in ends))

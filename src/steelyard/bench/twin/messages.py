@@ -30,6 +30,7 @@ _NUMERALS = (
 _TOKEN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SHORT = 3
 _NESTED = ((b"(", b")"), (b"{", b"}"))  # calls, and the values of an f-string
+_PREFIXED = re.compile(rb"[bfrtu]{1,2}['\"]", re.IGNORECASE)  # f"got {it}"
 
 Span = tuple[int, int]
 
@@ -152,12 +153,19 @@ def _in_text(source: bytes, edit: Edit, message: Message, text: Span) -> Iterato
                 inner.count(left, 0, one.start()) == inner.count(right, 0, one.start())
                 for left, right in _NESTED
             )
+            and (is_comment or not _may_be_prefix(inner, one.start(), one.end()))
         ]
         if found:
             rest = source[message.start : edit.start] + b" " + source[edit.end : message.end]
             for one in found[-1:] if _word(old).search(rest) else found:
                 yield Edit(start + one.start(), start + one.end(), new)
             return
+
+
+def _may_be_prefix(text: bytes, start: int, end: int) -> bool:
+    """Whether a word may be the `f` of an f-string, and not a word at the end of a string: with another letter, the file is none."""
+    is_last = start > 0 and not text[end:].strip(_QUOTES.encode())
+    return _PREFIXED.match(text, start) is not None and not is_last
 
 
 def _word(text: str) -> re.Pattern[bytes]:

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from steelyard.bench.suite.controls import Controls
 from steelyard.bench.suite.expected import NOT_REPORTED
-from steelyard.bench.suite.reported import NEVER_RAN, Reported, Result
+from steelyard.bench.suite.reported import FAILING, NEVER_RAN, Reported, Result
 from steelyard.bench.twin.draw import Draw
 from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, sparing, twins_of
 from steelyard.bench.twin.pairs import pairs
@@ -56,7 +56,6 @@ MARKED = (
 )
 NOTHING_CHANGED = "no passed test has an expected value that can be changed"
 MAX_FURTHER = 4  # runs, for the sake of chance
-_BAD = frozenset({"failed", "error"})
 MAX_DRAWS = 32  # without a run, for another change of the same tests
 
 
@@ -211,7 +210,7 @@ def _deciding(oracle: Oracle, twins: Twins, real: Reported, counted: Collection[
 
 def _guesses(oracle: Oracle, deciding: _Deciding, real: Reported) -> int:
     """How many coins a guess must get right at once to earn something in one round."""
-    some_failed = any(one.outcome in _BAD for one in real.results)
+    some_failed = any(one.outcome in FAILING for one in real.results)
     # One guess for a whole run is right about half of its tests, and where parts earn credit it earns those.
     earns_parts = not oracle.needs_all and some_failed
     # Without a baseline it is not known which tests decide: as if a single one did.

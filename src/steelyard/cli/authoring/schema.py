@@ -20,12 +20,12 @@ HELP = "print the JSON Schema of a contract, a result line, an evaluation, an an
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     choices = ("contract", "result", "evaluation", "annotation", "why")
-    parser.add_argument("what", nargs="?", choices=choices, default="contract")
+    parser.add_argument("schema", nargs="?", choices=choices, default="contract")
     parser.add_argument("--json", action="store_true", help="on one line")
 
 
 def run(args: argparse.Namespace) -> int:
-    text = json.dumps(_schema(args.what), indent=None if args.json else 2)
+    text = json.dumps(_schema(args.schema), indent=None if args.json else 2)
     sys.stdout.write(f"{text}\n")
     return 0
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TextIO, cast
 
 import orjson
 from rich import console as rich_console
@@ -86,11 +86,12 @@ def check_out(out: Path) -> None:
         )
 
 
-def print_json(data: Any) -> None:
-    """One record, one line, whatever an agent put into its strings."""
+def print_json(data: Any, out: TextIO | None = None) -> None:
+    """One record, one line, whatever an agent put into its strings; to stdout, or where a caller has kept it."""
+    stream = sys.stdout if out is None else out
     text = _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", orjson.dumps(data).decode())
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    stream.write(f"{text}\n")
+    stream.flush()
 
 
 def exit_code(results: Sequence[Mapping[str, Any]]) -> int:

@@ -6,7 +6,8 @@
       noop  5 of 20 finished, 1 running, 0 invalid, 1.10 USD, about 16s left
 
 On a terminal everything below the stage is drawn again in place, also while no trial ends; piped, the first of these lines is printed
-at most once in ten seconds. With `--json` stdout has the result line of each run, and the rest goes to stderr.
+at most once in ten seconds. With `--json` stdout has the result line of each run, and the rest goes to stderr, as does whatever a library
+prints to stdout: Ray prints what happens to its nodes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, redirect_stdout, suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from steelyard.cli.console import width_of, wrap_message
@@ -61,12 +62,16 @@ class AgentProgress(NamedTuple):
 
 
 class StudyDisplay(Observer):
-    def __init__(self, jobs: int, *, as_json: bool) -> None:
-        self._jobs, self._json = jobs, as_json
+    def __init__(self, *, as_json: bool) -> None:
+        self._json = as_json
+        self._results = sys.stdout
         self._out = sys.stderr if as_json else sys.stdout
+        self._redirected = ExitStack()
         self._is_live = self._out.isatty()
         self._running: dict[str, tuple[str, float]] = {}  # trial -> agent, when it began
+        self._most_running = 1
         self._took: dict[str, deque[float]] = {}
+        self._faults: set[str] = set()  # that were printed
         self._latest: tuple[Progress, EnvelopeGate] | None = None
         self._lock = threading.RLock()
         self._printed = time.monotonic()
@@ -75,6 +80,7 @@ class StudyDisplay(Observer):
         self._ticker = threading.Thread(target=self._tick, daemon=True)
 
     def __enter__(self) -> Self:
+        self._redirected.enter_context(redirect_stdout(sys.stderr))
         if self._is_live:
             self._ticker.start()
         return self
@@ -88,10 +94,12 @@ class StudyDisplay(Observer):
         if self._is_live:
             self._ticker.join()
         self._erase()
+        self._redirected.close()
 
     def started(self, trial: Trial) -> None:
         with self._lock:
             self._running[trial.id] = trial.agent, time.monotonic()
+            self._most_running = max(self._most_running, len(self._running))
 
     def phase(self, trial: Trial, phase: Phase, detail: str = "") -> None:
         if phase == "operator":
@@ -112,15 +120,21 @@ class StudyDisplay(Observer):
         if self._json:
             for entry in notice.entries:
                 if entry.line is not None:
-                    print_json(dict(entry.line))
-        if notice.result is not None and notice.result.fault is not None:
-            trial = notice.result.trial
-            self._print(f"{trial.contract.id} x {self._name(trial)}: {notice.result.fault}")
+                    print_json(dict(entry.line), self._results)
+        if notice.result is not None:
+            self._print_fault(notice.result, gate)
         if not self._is_live and time.monotonic() - self._printed >= QUIET_S:
             self._printed = time.monotonic()
             agents = self._agents(progress)
             each = ", ".join(f"{one.name} {one.fates['finished']}/{one.fates.total()}" for one in agents)
             self._print(f"{self._total(agents, gate).words()}  ({each})")
+
+    def _print_fault(self, result: TrialResult, gate: EnvelopeGate) -> None:
+        """Why a trial has no result: once, however many trials have none for the same reason, and at the end if it stops the study."""
+        why = "" if result.fault is None else str(result.fault)
+        if why not in {"", gate.closed, *self._faults}:
+            self._faults.add(why)
+            self._print(f"{result.trial.contract.id} x {self._name(result.trial)}: {why}")
 
     def _name(self, trial: Trial) -> str:
         """Of the agent, as the plan names it."""
@@ -146,7 +160,7 @@ class StudyDisplay(Observer):
         """In the order of the plan."""
         by_agent = progress.by_agent()
         with self._lock:
-            now, running = time.monotonic(), list(self._running.values())
+            now, running, most = time.monotonic(), list(self._running.values()), self._most_running
             took = {agent: list(each) for agent, each in self._took.items()}
         found = []
         for one in progress.plan.agents:
@@ -155,7 +169,7 @@ class StudyDisplay(Observer):
             fates = progress.fates(trials)
             own = [now - began for agent, began in running if agent == one.agent]
             waiting = max(0, fates["waiting"] + fates["running"] + fates["error"] - len(own))
-            left = seconds_left(Underway(took.get(one.agent, ()), own, waiting, self._jobs))
+            left = seconds_left(Underway(took.get(one.agent, ()), own, waiting, most))
             spent = sum_of(trials).total / MICRO
             found.append(AgentProgress(one_line(one.name, 40), fates, len(own), spent, left))
         return found

@@ -194,7 +194,7 @@ def _list(store: Store, args: argparse.Namespace) -> None:
     elif not found:
         total = store.count()
         console().print(
-            f"none of the {total} runs in {args.runs} matches"
+            f"no run in {args.runs} matches, of {total}"
             if total
             else f"no runs in {args.runs} yet; `steelyard demo` makes some"
         )

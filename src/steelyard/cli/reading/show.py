@@ -17,7 +17,7 @@ from steelyard import __version__
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.require_assurance import add_required, required_by
 from steelyard.cli.options.runs_option import add_runs_option
-from steelyard.errors import OperatorFault
+from steelyard.errors import DAMAGED, OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import GRADINGS, RunFolder, find_run, find_runs
 from steelyard.evidence.folder.glance import glance
@@ -39,7 +39,6 @@ from steelyard.verdict.required import Required
 
 TRACE_INDENT, NARROW_INDENT = 52, 8  # where the words of an event begin, and its time
 HELP = "show a run: verdict, gates, grades, findings"
-_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -145,7 +144,7 @@ def _show_trace(folder: RunFolder, *, as_json: bool) -> int:
                 print_json(asdict(event))
             else:
                 sys.stdout.write(f"{_fitted(trace_line(event), width)}\n")
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise OperatorFault(
             f"the events of {folder.run_id} cannot be read: {one_line(str(error))}"
         ) from error
@@ -175,7 +174,7 @@ def _show_all(args: argparse.Namespace) -> int:
     states = [unfinished_state(folder) for folder in folders]
     finished = [folder for folder, state in zip(folders, states, strict=True) if not state]
     # A result line is read by programs, so all of its record is verified; a table is a look at many.
-    found = [_read(folder, least) if args.json else _glanced(folder, least) for folder in finished]
+    found = [_read(folder, least) if args.json else _glance_at(folder, least) for folder in finished]
     code = _code(found)
     if args.json:
         for shown in found:
@@ -220,7 +219,7 @@ def _read(folder: RunFolder, least: Required, number: int = 1) -> _RunView:
     return _result(load_evidence(folder), (), least, number)
 
 
-def _glanced(folder: RunFolder, least: Required) -> _RunView:
+def _glance_at(folder: RunFolder, least: Required) -> _RunView:
     return _result(*glance(folder), least, 1)
 
 
@@ -229,12 +228,12 @@ def _result(evidence: Evidence, known: Sequence[Mapping[str, Any]], least: Requi
     try:
         gradings = known or read_gradings(folder)
         line = least.applied(result_line(evidence, gradings[number - 1], len(gradings)))
-    except _DAMAGED:
+    except DAMAGED:
         return _RunView(folder, None, evidence.broken or f"its grading {number} cannot be read")
-    return _RunView(folder, _distrusted(line, evidence.broken) if evidence.broken else line, evidence.broken)
+    return _RunView(folder, _invalid(line, evidence.broken) if evidence.broken else line, evidence.broken)
 
 
-def _distrusted(line: dict[str, Any], broken: str) -> dict[str, Any]:
+def _invalid(line: dict[str, Any], broken: str) -> dict[str, Any]:
     """The result of an altered record: `invalid` without a reward, whatever its grading says."""
     reason = f"record altered: {broken}"
     return {**line, "status": "invalid", "verdict": "invalid", "reward": None, "reason": reason}
@@ -274,7 +273,7 @@ def _version_of(folder: RunFolder) -> str:
     """Which version wrote the first grading, as that says."""
     try:
         return str(folder.read_json(f"{GRADINGS}/0001.json")["harness"]["version"])
-    except _DAMAGED:
+    except DAMAGED:
         return ""
 
 
@@ -286,7 +285,7 @@ def _print(out: Console, shown: _RunView) -> None:
     try:
         _print_gradings(out, shown.result)
         print_run(out, shown.result)
-    except _DAMAGED:
+    except DAMAGED:
         if not shown.broken:
             raise
         out.print("the rest of its grading cannot be shown")

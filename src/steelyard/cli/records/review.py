@@ -23,7 +23,7 @@ from rich.text import Text
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.decision_options import PERSON, add_decision_options, named_person, written_reason
 from steelyard.cli.options.runs_option import add_runs_option
-from steelyard.errors import OperatorFault
+from steelyard.errors import DAMAGED, OperatorFault
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder.folder import RunFolder, find_run, find_runs
 from steelyard.evidence.folder.gradings import read_gradings
@@ -39,7 +39,6 @@ from steelyard.verdict.evaluation import Annotation
 
 HELP = "record what a person thinks of a run; list disagreements"
 _JUDGMENTS = {"p": "pass", "pass": "pass", "f": "fail", "fail": "fail", "d": "defer", "defer": "defer"}
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -203,7 +202,7 @@ def _list_queue(args: argparse.Namespace) -> int:
             grading = read_gradings(folder)[0]
             reasons = reasons_to_review(grading, _threshold(grading), changed_paths(folder))
             is_open = review_status(list_annotations(folder)).decision in ("none", "defer", "disputed")
-        except (OperatorFault, *_DAMAGED):
+        except (OperatorFault, *DAMAGED):
             continue  # not graded, or damaged: `steelyard verify` names it
         if reasons and is_open:
             found.append((folder, grading, reasons))

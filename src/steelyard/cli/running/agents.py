@@ -59,7 +59,7 @@ def _install(names: list[str], *, as_json: bool) -> int:
         )
     wanted = [(_installable(name.partition("==")[0]), name.partition("==")[2]) for name in names]
     for name, version in wanted:
-        folder = install(name, installable()[name], version)
+        folder = install(name, installable()[name], version, _note)
         record = json.loads((folder / "installed.json").read_text())
         if as_json:
             line = {"schema": SCHEMA, "name": name, "version": record["version"], "folder": str(folder)}
@@ -68,6 +68,11 @@ def _install(names: list[str], *, as_json: bool) -> int:
             packages = len(record["packages"])
             sys.stdout.write(f"{name} {record['version']} is installed ({packages} packages) in {folder}\n")
     return 0
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(f"steelyard: {text}\n")
+    sys.stderr.flush()
 
 
 def _installable(name: str) -> str:

@@ -26,7 +26,7 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import prepare_environment
-from steelyard.errors import ContractFault, OperatorFault
+from steelyard.errors import DAMAGED, ContractFault, OperatorFault
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder.folder import MANIFEST, RunFolder, find_runs
 from steelyard.evidence.folder.gradings import read_gradings
@@ -41,7 +41,6 @@ from steelyard.report.result import result_line
 from steelyard.report.short_line import short_line
 from steelyard.verdict.required import Required
 
-_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError)
 _SHOWN = 3
 
 
@@ -197,7 +196,7 @@ def graded_before(out: Path, wanted: set[Key], least: Required) -> dict[Key, dic
         evidence = load_evidence(folder)
         try:
             line = result_line(evidence, read_gradings(folder)[0])
-        except _DAMAGED:
+        except DAMAGED:
             continue
         if not evidence.broken and line["status"] != "invalid":
             found[key] = least.applied(line)
@@ -210,5 +209,5 @@ def _key_of(folder: RunFolder) -> Key | None:
         agent = manifest["agent"]
         patch = agent["parameters"]["patch"]["sha256"]
         return Key(manifest["contract"]["digest"], agent["name"], patch, manifest["environment"]["sandbox"])
-    except _DAMAGED:
+    except DAMAGED:
         return None

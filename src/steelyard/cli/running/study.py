@@ -198,7 +198,7 @@ def _run_trials(
 ) -> run_study.Outcome:
     with (
         open_store(args.runs, args.store) as store,
-        study_display.StudyDisplay(args.jobs, as_json=args.json) as display,
+        study_display.StudyDisplay(as_json=args.json) as display,
     ):
         study = run_study.Study(
             opened.plan,

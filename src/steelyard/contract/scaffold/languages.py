@@ -7,8 +7,11 @@ gets pytest, a JavaScript project that uses jest gets jest. What setup has to in
 from __future__ import annotations
 
 import json
+import posixpath
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from fnmatch import fnmatch
 from typing import Any
 
 from steelyard.contract.scaffold.templates import (
@@ -149,12 +152,33 @@ def _go(repository: Repository) -> Recipe:
 
 
 def _rust(repository: Repository) -> Recipe:
-    fetch = 'source = "registry' in repository.text("Cargo.lock") or not repository.has("Cargo.lock")
-    setup = ("cargo fetch",) if fetch and "dependencies]" in repository.text("Cargo.toml") else ()
-    dest, toolchain = "tests/acceptance.rs", ("rust", "1")
+    member = _cargo_member(repository)
+    settings = repository.text("Cargo.toml", f"{member}Cargo.toml")
+    has_dependencies = (
+        'source = "registry' in repository.text("Cargo.lock")
+        if repository.has("Cargo.lock")
+        else "dependencies]" in settings
+    )
+    setup = ("cargo fetch",) if has_dependencies else ()
+    dest, toolchain = f"{member}tests/acceptance.rs", ("rust", "1")
     return Recipe(
         "cargo test --test acceptance", "acceptance.rs", dest, RUST_TEST, toolchain, setup, "cargo build"
     )
+
+
+def _cargo_member(repository: Repository) -> str:
+    """`crates/shop/`: a workspace without a package at its top has tests in its members only."""
+    try:
+        settings = tomllib.loads(repository.text("Cargo.toml"))
+    except tomllib.TOMLDecodeError:
+        return ""
+    workspace = settings.get("workspace")
+    members = workspace.get("members") if isinstance(workspace, dict) else None
+    if "package" in settings or not isinstance(members, list):
+        return ""
+    packages = (posixpath.dirname(one) for one in repository.paths if one.endswith("/Cargo.toml"))
+    found = [one for one in packages if any(fnmatch(one, str(pattern)) for pattern in members)]
+    return f"{min(found)}/" if found else ""
 
 
 def _make(_repository: Repository) -> Recipe:

@@ -193,7 +193,9 @@ def _git_lines(folder: Path, path: Path, commit: str | None) -> str:
         check_id(commit)  # before git would take a short one
         check_commit(git_dir, commit)
     if commit is None:
-        raise OperatorFault("a bundle needs --commit with the full commit id")
+        raise OperatorFault(
+            f"a bundle needs --commit with the full commit id: `git bundle list-heads {path}` names some"
+        )
     check_id(commit)
     place = _text(os.path.relpath(path, folder))
     return f"  git: {json.dumps(place)}\n  commit: {json.dumps(commit)}\n  history: none                 # or full"

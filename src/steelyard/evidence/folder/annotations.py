@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from steelyard.deferred.named_tuple import NamedTuple
+from steelyard.errors import DAMAGED
 from steelyard.evidence.folder import signature as signatures
 from steelyard.evidence.folder.canonical import canonical, has_its_digest
 from steelyard.evidence.folder.folder import ANNOTATIONS, ANNOTATIONS_HEAD, SEAL, RunFolder
@@ -28,7 +29,6 @@ from steelyard.filesystem.tree import shown
 SCHEMA = "steelyard.annotation/1"
 HEAD_SCHEMA = "steelyard.annotations_head/1"
 SERIES = Series(ANNOTATIONS, ANNOTATIONS_HEAD, HEAD_SCHEMA)
-_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 class ReadAnnotations(NamedTuple):
@@ -58,7 +58,7 @@ def read_annotations(folder: RunFolder) -> ReadAnnotations:
     digests: list[str] = []
     try:
         seal = str(folder.read_json(SEAL)["digest"])
-    except _DAMAGED:
+    except DAMAGED:
         return ReadAnnotations([], [Fault(SEAL, "it cannot be read")])
     for number, path in enumerate(numbered_files(folder, SERIES), start=1):
         previous = digests[-1] if digests else ""
@@ -66,7 +66,7 @@ def read_annotations(folder: RunFolder) -> ReadAnnotations:
             raw = read_plain(path)
             record = orjson.loads(raw)
             wrong = _wrong(record, path.name, number, seal, previous)
-        except _DAMAGED:
+        except DAMAGED:
             record, wrong = {}, "altered: it is not an annotation"
         if wrong:
             return ReadAnnotations(records, [*strangers, Fault(f"{ANNOTATIONS}/{path.name}", wrong)])
@@ -102,7 +102,7 @@ def _head_faults(folder: RunFolder, seal: str, digests: list[str]) -> Iterator[F
         if len(digests) > 1:  # of one alone: the process was killed before it wrote the head
             yield Fault(ANNOTATIONS_HEAD, "missing")
         return
-    except _DAMAGED:
+    except DAMAGED:
         yield Fault(ANNOTATIONS_HEAD, "altered: it is not a head of annotations")
         return
     if len(digests) < count:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import CHECKS, EVENTS, MANIFEST, OUTCOME, RunFolder
@@ -21,8 +22,6 @@ from steelyard.evidence.folder.seal import Break, read_seal
 from steelyard.evidence.trace.chain import ChainBreak, last_events
 from steelyard.evidence.trace.summary import Summary, summarise_events
 from steelyard.filesystem.plain_file import read_plain
-
-_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
 class Glance(NamedTuple):
@@ -38,7 +37,7 @@ def glance(folder: RunFolder) -> Glance:
     try:
         sealed = _sealed(folder, seal)
         chain = GradingChain(folder, seal, sealed.facts)
-    except _DAMAGED:
+    except DAMAGED:
         return Glance(load_evidence(folder), ())  # which says what is wrong
     broken = next((Break(*fault) for fault in chain.faults()), None)
     evidence = Evidence(

@@ -28,7 +28,7 @@ import orjson
 
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
-from steelyard.errors import OperatorFault
+from steelyard.errors import DAMAGED, OperatorFault
 from steelyard.evidence.folder import signature as signatures
 from steelyard.evidence.folder.canonical import canonical, has_its_digest
 from steelyard.evidence.folder.folder import (
@@ -49,7 +49,6 @@ SCHEMA = "steelyard.grading/1"
 HEAD_SCHEMA = "steelyard.gradings_head/1"
 SERIES = Series(GRADINGS, GRADINGS_HEAD, HEAD_SCHEMA)
 _TEMPORARY = deferred_pattern(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}(?:\.new)?")
-_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 class Fault(NamedTuple):
@@ -114,7 +113,7 @@ class GradingChain:
                     if gap
                     else [*_unbound(grading, self._seal, self._key), *_contradictions(grading, self._sealed)]
                 )
-            except _DAMAGED:
+            except DAMAGED:
                 gap, faults = "altered: it is not a grading", []
             if gap:
                 self.cut = True
@@ -138,7 +137,7 @@ class GradingChain:
             if not whole and any("head" in one for one in self.gradings):
                 yield "missing"
             return
-        except _DAMAGED:
+        except DAMAGED:
             yield "altered: it is not a head of gradings"
             return
         yield from faults
@@ -182,14 +181,14 @@ class Sealed(NamedTuple):
     @classmethod
     def of(cls, folder: RunFolder) -> Sealed:
         outcomes: dict[str, str] = {}
-        with suppress(*_DAMAGED):
+        with suppress(*DAMAGED):
             root = folder.file(CHECKS)
             for path in sorted(root.iterdir()) if root.is_dir() else ():
                 outcomes[path.name] = folder.read_json(f"{CHECKS}/{path.name}/{OUTCOME}")["outcome"]
         try:
             manifest = folder.read_json(MANIFEST)
             return cls(manifest.get("contract", {}).get("digest"), outcomes, manifest.get("workspace"))
-        except _DAMAGED:
+        except DAMAGED:
             return cls(None, outcomes, None)
 
 
@@ -271,7 +270,7 @@ def _report_faults(folder: RunFolder, gradings: list[dict[str, Any]], sealed: Se
         run, checks = report["run"], report["checks"]
     except FileNotFoundError:
         return
-    except _DAMAGED:
+    except DAMAGED:
         yield "altered: it is not a report"
         return
     if not gradings:

@@ -56,7 +56,7 @@ def append_record(
     seal = folder.read_json(SEAL)["digest"]
     root = folder.file(series.folder)
     root.mkdir(mode=0o700, exist_ok=True)
-    with _alone(root):
+    with _one_writer(root):
         while True:
             files = numbered_files(folder, series)
             number = int(files[-1].stem) + 1 if files else 1
@@ -72,7 +72,7 @@ def append_record(
 
 
 @contextmanager
-def _alone(root: Path) -> Iterator[None]:
+def _one_writer(root: Path) -> Iterator[None]:
     """One writer at a time, so that the head is that of the last grading; where nothing can be locked, by good luck."""
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

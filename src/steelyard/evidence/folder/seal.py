@@ -24,7 +24,7 @@ import orjson
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
-from steelyard.errors import InfraFault
+from steelyard.errors import DAMAGED, InfraFault
 from steelyard.evidence.folder import signature as signatures
 from steelyard.evidence.folder.blobs import hash_stream
 from steelyard.evidence.folder.canonical import canonical, canonical_bytes, has_its_digest
@@ -55,7 +55,6 @@ FEW_FILES = 32  # up to here an fsync each; beyond, one call for the whole file 
 NOT_SEALED = frozenset({GRADINGS, GRADINGS_HEAD, ANNOTATIONS, ANNOTATIONS_HEAD, REPORT, SEAL})
 _MAY_BE_EMPTY = {AGENT, ANNOTATIONS, BLOBS, CHECKS, GRADINGS}  # every run begins with them
 _MEMBERS = {"schema", "run", "at", "head", "events", "files", "digest"}
-_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _SAFE = "/ !#$&'()*+,-.:;=@[]^_{}~"
 
 
@@ -147,7 +146,7 @@ def read_seal(folder: RunFolder, public_key: Path | None = None) -> dict[str, An
         wrong = _seal_break(sealed, public_key)
     except FileNotFoundError:
         return Break(SEAL, "incomplete: the run was never sealed")
-    except _DAMAGED:
+    except DAMAGED:
         return Break(SEAL, "altered: it is not a seal")
     return Break(SEAL, wrong) if wrong else dict(sealed)
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import orjson
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.folder.folder import FINAL_RESPONSE, RunFolder
 from steelyard.evidence.trace.chain import Event, read_events
 from steelyard.filesystem.plain_file import open_plain
@@ -27,7 +28,6 @@ MOST_MESSAGES = 400
 MOST_BYTES = 16 << 10  # of one text
 MOST_TOOL_BYTES = 1 << 10
 _POINTER = re.compile(r"agent/std(?:out|err)(?:-\d{1,4})?\.txt|final_response\.txt")
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 class Message(NamedTuple):
@@ -75,7 +75,7 @@ def read_transcript(folder: RunFolder) -> Transcript:
 def _events(folder: RunFolder) -> Iterator[Event]:
     try:
         yield from read_events(folder.events)
-    except _DAMAGED:
+    except DAMAGED:
         return
 
 
@@ -104,7 +104,7 @@ def ends_of(folder: Path, pointer: str, most: int = MOST_BYTES) -> str:
             head = stream.read(most // 2)
             stream.seek(size - most // 2)
             return _join(head, stream.read(most // 2), size - most)
-    except _DAMAGED:
+    except DAMAGED:
         return ""
 
 

@@ -82,14 +82,18 @@ class _Scan:
 
     def run(self) -> Iterator[_Found]:
         """What is beyond `MOST_COMPARED` counts without a look at the files as they were: that many comparisons take seconds."""
-        new = dict.fromkeys(islice(self._new(), MOST_COMPARED + 1))
+        new: dict[tuple[_Found, str], None] = {}
+        for one in self._new():
+            new[one] = None
+            if len(new) > MOST_COMPARED:
+                break
         moved = self._moved({value for _, value in islice(new, MOST_COMPARED)})
         yield from dict.fromkeys(found for found, value in new if value not in moved)
 
     def _new(self) -> Iterator[tuple[_Found, str]]:
         for entry in self.case.change.file_entries:
             for number, kind, value in self._new_in(entry):
-                place = _unspoken(entry.path)
+                place = _printable(entry.path)
                 yield _Found(f"{place}:{number}" if number else place, kind), value
 
     def _moved(self, values: set[str]) -> set[str]:
@@ -139,7 +143,7 @@ def _added(old: str, new: str) -> _Added:
     return _Added("\n".join(kept), starts, numbers or [0])
 
 
-def _unspoken(path: str) -> str:
+def _printable(path: str) -> str:
     """A path that is safe to print, for a file may be called after the secret."""
     for hit in hits(path):
         path = path.replace(hit.value, "[secret]")

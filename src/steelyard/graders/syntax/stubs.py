@@ -13,7 +13,6 @@ from steelyard.grammars import Grammar
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _LITERALS = names(
     "string concatenated_string ellipsis integer float none true false number null undefined template_string"
 )

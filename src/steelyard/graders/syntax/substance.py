@@ -16,9 +16,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from steelyard.graders.syntax.reading.chains import COMMENTS
 from steelyard.graders.syntax.reading.dead_code import constant, is_jump, unwrapped
 from steelyard.graders.syntax.reading.tokens import Tokens, names, text_of, tokens, unquoted
-from steelyard.graders.syntax.stubs import COMMENTS, is_idle, weigh
+from steelyard.graders.syntax.stubs import is_idle, weigh
 from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:

@@ -18,11 +18,10 @@ from steelyard.contract.parse.yaml_source import Place, Source, dotted
 from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, is_pinned, user_of
 from steelyard.importers.harbor.limits import limits
 from steelyard.importers.harbor.model import Artifact, Environment, HarborTask, Step, Verifier
+from steelyard.importers.harbor.users import ROOT
 from steelyard.importers.harbor.variables import resolved
 from steelyard.importers.reading import fault, read_text
 from steelyard.importers.task import Options
-
-_ROOT = {"root", "0", 0}
 
 
 class ConvertedVerifier(NamedTuple):
@@ -107,7 +106,7 @@ class ConvertedVerifier(NamedTuple):
         if user is None and "build" in own:
             tests = next(one for _, one, _ in self._levels if (self.folder / one / "Dockerfile").is_file())
             user = user_of(read_text(self.folder, f"{tests}/Dockerfile"))
-        return {"user": None if user in _ROOT else user}
+        return {"user": None if user in ROOT else user}
 
     def _hooks(self) -> Iterator[dict[str, Any]]:
         """Those of the task, then the step's."""

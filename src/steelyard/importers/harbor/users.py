@@ -18,7 +18,7 @@ from steelyard.importers.harbor.model import HarborTask, Phase
 from steelyard.importers.reading import fault, read_text
 from steelyard.importers.task import Options
 
-_ROOT = {"root", "0", 0}
+ROOT = {"root", "0", 0}
 
 
 class Users:
@@ -48,7 +48,7 @@ class Users:
 
     def _user_key(self, phase: Phase) -> dict[str, Any]:
         user = self._own if phase.user is None else phase.user
-        return {"user": user} if self._has_image and user is not None and user not in _ROOT else {}
+        return {"user": user} if self._has_image and user is not None and user not in ROOT else {}
 
 
 def _user_in(folder: Path) -> str | None:

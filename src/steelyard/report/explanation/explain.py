@@ -18,6 +18,7 @@ from typing import Any
 from steelyard.contract.catalogue import POLICY_NAME
 from steelyard.contract.threshold import TOLERANCE
 from steelyard.deferred.data_class import dataclass
+from steelyard.errors import DAMAGED
 from steelyard.evidence.folder.gradings import blocks
 from steelyard.evidence.trace.chain import read_events
 from steelyard.judge.judgement import RUBRIC
@@ -34,7 +35,6 @@ GATES = {
 SUBSCORES = ("functional", "patch_validity", "safety", "efficiency")
 QUALITY = ("minimal", "trace", "maintainability", "efficiency")
 QUOTE_CHARS, MOST_IDS = 300, 10
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class _Record:
                     self.checks[str(event.payload.get("id"))] = event.seq
                 elif event.type == "termination":
                     self.termination = event.seq
-        except _DAMAGED:
+        except DAMAGED:
             pass
 
     def evidence(self, grade: Mapping[str, Any]) -> tuple[str, ...]:

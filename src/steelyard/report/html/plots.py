@@ -128,11 +128,14 @@ def difference_plot(comparisons: Sequence[AgentComparison]) -> Markup | None:
         rows,
         label="Paired differences in success between agents",
     )
-    return figure(
-        "Paired differences",
-        drawn,
-        "Difference in success on shared contracts. An interval that does not touch 0 shows a difference.",
+    caption = (
+        "Difference in success on shared contracts. An interval that does not touch 0 shows a difference."
     )
+    if len(shown) > 1:
+        caption += (
+            " Of many pairs some do so by chance: the adjusted p-values below account for their number."
+        )
+    return figure("Paired differences", drawn, caption)
 
 
 def pareto_plot(pareto: Pareto, of: Ranks) -> Markup | None:

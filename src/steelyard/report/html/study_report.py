@@ -39,11 +39,12 @@ from steelyard.report.html.study.agents import (
     time_table,
     variation_card,
 )
-from steelyard.report.html.study.cells import LinkRun, amount, card, cut, table
+from steelyard.report.html.study.cells import LinkRun, card, cut, table
 from steelyard.report.html.study.comparisons import comparison_tables, comparison_words
 from steelyard.report.html.study.disclosures import disclosure_cards, precision_table
+from steelyard.report.percent import amount
 from steelyard.report.study_summary.model import StudySummary
-from steelyard.report.study_summary.render.brief import not_compared, rated
+from steelyard.report.study_summary.render.brief import by_decision, not_compared, rated
 
 MOST_RUNS = 50_000
 MOST_SENTENCES = 6
@@ -145,14 +146,14 @@ def _answer(summary: StudySummary) -> Markup:
     """What a decision needs: one sentence for each comparison, then what makes the numbers provisional."""
     runs = f"{amount(summary.trials, 'trial')} ({amount(summary.runs, 'run')})"
     size = f"{runs} on {amount(summary.contracts, 'contract')} by {amount(len(summary.agents), 'agent')}."
-    comparisons = sorted(summary.comparisons, key=lambda one: one.conclusion == "undecided")
+    comparisons = by_decision(summary)
     sentences = [tag("li", comparison_words(one)) for one in comparisons[:MOST_SENTENCES]]
     return tag(
         "section",
         tag("h2", "The answer"),
         tag("ul", sentences, class_="plain story")
         if sentences
-        else tag("p", _alone(summary), class_="story"),
+        else tag("p", _answer_without_comparison(summary), class_="story"),
         tag("p", f"Below: {amount(len(comparisons) - MOST_SENTENCES, 'more comparison')}.")
         if len(comparisons) > MOST_SENTENCES
         else None,
@@ -166,7 +167,7 @@ def _answer(summary: StudySummary) -> Markup:
     )
 
 
-def _alone(summary: StudySummary) -> Child:
+def _answer_without_comparison(summary: StudySummary) -> Child:
     """Without a comparison: the rate of the only agent, or why no agent is named."""
     agents = [one for one in summary.agents if not one.is_baseline]
     shown = [one for one in rated(summary.agents) if not one.is_baseline]

@@ -19,7 +19,10 @@ def power_lines(plan: PowerPlan) -> Iterator[str]:
     )
     yield f"power {percent(plan.power)} by formula, {rate(plan.simulated)} by simulation ({plan.simulated.method})"
     if not plan.agrees:
-        yield "formula and simulation disagree: rates are too near 0 or 1 for the formula; rely on the simulation"
+        yield (
+            "formula and simulation disagree, because differences of contracts are far from normal: rely on the simulation; what "
+            "follows is by formula"
+        )
     if plan.cautious_power is not None and plan.icc is not None and plan.icc.high is not None:
         yield (
             f"power {percent(plan.cautious_power)} if the correlation is {plan.icc.high:.2f}, the upper end of its interval in the "

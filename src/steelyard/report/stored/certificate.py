@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import orjson
 
 from steelyard import __version__
+from steelyard.errors import DAMAGED
 from steelyard.evidence.folder.folder import write_atomic
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.plain_file import read_plain
@@ -29,7 +30,6 @@ FOLDER = "certificates"
 MOST_CHARS = 1000
 _KEPT = frozenset({"name", "wanted", "got", "came", "why"})  # not the folder, which is gone by then
 _DIGEST_CHARS = frozenset("0123456789abcdef")
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 Part = Literal["reference", "fixtures", "repeats", "cheats", "partial", "time"]
 # What an author should look at, and nothing must hold
 ADVICE: frozenset[Part] = frozenset({"partial", "time"})
@@ -68,7 +68,7 @@ def save_certificate(digest: str, contract: str, part: Part, found: CertificateP
     path = _path(digest)
     try:
         data = _read(path, digest)
-    except _DAMAGED:
+    except DAMAGED:
         data = {"schema": SCHEMA, "digest": digest, "id": contract}
     data[part] = {
         "at": found.at,
@@ -91,7 +91,7 @@ def read_certificate(digest: str) -> dict[Part, CertificatePart]:
     try:
         data = _read(_path(digest), digest)
         return {part: _part(data[part]) for part in PARTS if part in data}
-    except _DAMAGED:
+    except DAMAGED:
         return {}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder.folder import GRADINGS_HEAD, MANIFEST, REPORT, RunFolder
 from steelyard.evidence.folder.glance import glance
@@ -28,8 +29,6 @@ from steelyard.store.entry import (
 if TYPE_CHECKING:
     from steelyard.study.observer import TrialResult
 
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-
 
 def open_store(root: Path, url: str | None = None) -> store.Store:
     """The store of a folder of runs; call `sync` before a listing."""
@@ -47,7 +46,7 @@ def read_entry(folder: RunFolder) -> Entry:
                 if evidence.broken is None:
                     line = result_line(evidence, gradings[0], len(gradings))
                     return entry_of_line(folder.run_id, line, started)
-            except _DAMAGED:
+            except DAMAGED:
                 pass
         return entry_of_manifest(folder.run_id, ALTERED, _manifest(folder), started)
     live = live_state(folder)
@@ -86,6 +85,6 @@ def _is_graded(folder: RunFolder) -> bool:
 def _manifest(folder: RunFolder) -> Mapping[str, Any]:
     try:
         manifest = folder.read_json(MANIFEST)
-    except _DAMAGED:
+    except DAMAGED:
         return {}
     return manifest if isinstance(manifest, dict) else {}

@@ -9,7 +9,14 @@ from functools import partial
 from steelyard.report.study_summary.economics import economics, spread
 from steelyard.report.study_summary.model import AgentNumbers, Counted, PassK, Stratum, TimeToSuccess
 from steelyard.report.study_summary.quality import mean_quality, weight_sensitivity
-from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_contract, rate_of
+from steelyard.report.study_summary.trial_record import (
+    BASELINES,
+    TrialRecord,
+    Trials,
+    by_contract,
+    count_of,
+    rate_of,
+)
 from steelyard.stats.clusters import Cluster
 from steelyard.stats.design.icc import icc_of_outcomes
 from steelyard.stats.indeterminate import Counts, bounds, impute
@@ -69,10 +76,6 @@ def counts_by_contract(records: Sequence[TrialRecord]) -> dict[str, Counts]:
     }
 
 
-def _counted(name: str, records: Sequence[TrialRecord], holds: Callable[[TrialRecord], bool]) -> Counted:
-    return Counted(name, sum(map(holds, records)), len(records), rate_of(records, holds))
-
-
 def _is_category(one: TrialRecord, *, name: str) -> bool:
     return one.category == name
 
@@ -89,16 +92,16 @@ def _categories(records: Sequence[TrialRecord], scorable: Sequence[TrialRecord])
     """Success, failure and errors over scorable trials; invalid over all trials."""
     return (
         *(
-            _counted(name, scorable, partial(_is_category, name=name))
+            count_of(name, scorable, partial(_is_category, name=name))
             for name in ("success", "failure", "acceptance_error", "ungraded")
         ),
-        _counted("invalid", records, lambda one: one.category == "invalid"),
+        count_of("invalid", records, lambda one: one.category == "invalid"),
     )
 
 
 def _invalid_attempts(agent: str, trials: Trials) -> Counted:
     runs = [one for one in trials.runs if one.agent == agent]
-    return _counted("invalid runs", runs, lambda one: one.category == "invalid")
+    return count_of("invalid runs", runs, lambda one: one.category == "invalid")
 
 
 def _shares(
@@ -107,7 +110,7 @@ def _shares(
     """Names may be the candidate's, and as many as it likes: the most frequent are counted."""
     counts = Counter(name for one in records for name in set(names_of(one)))
     names = sorted(counts, key=lambda name: (-counts[name], name))[:MOST_NAMES]
-    found = [_counted(name, records, partial(_has_name, name=name, names_of=names_of)) for name in names]
+    found = [count_of(name, records, partial(_has_name, name=name, names_of=names_of)) for name in names]
     return tuple(sorted(found, key=lambda one: (-one.count, one.name)))
 
 
@@ -115,7 +118,7 @@ def _gates(scorable: Sequence[TrialRecord]) -> tuple[Counted, ...]:
     gated = [one for one in scorable if one.gates is not None]
     found = dict.fromkeys(name for one in gated for name in one.gates or ())
     names = [*(name for name in GATES if name in found), *(name for name in found if name not in GATES)]
-    return tuple(_counted(name, gated, partial(_passes_gate, name=name)) for name in names)
+    return tuple(count_of(name, gated, partial(_passes_gate, name=name)) for name in names)
 
 
 def _strata(records: Sequence[TrialRecord]) -> tuple[Stratum, ...]:

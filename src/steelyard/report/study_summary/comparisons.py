@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from steelyard.report.study_summary.agent_numbers import counts_by_contract, durations_of
 from steelyard.report.study_summary.model import AgentComparison, Difference, Flip
-from steelyard.report.study_summary.sentence import comparison_sentence
+from steelyard.report.study_summary.sentence import among_others, comparison_sentence
 from steelyard.report.study_summary.trial_record import TrialRecord, by_contract
 from steelyard.stats.bootstrap import Resampling
 from steelyard.stats.clusters import Cluster
@@ -38,7 +38,7 @@ MOST_NAMED = 5  # contracts that a difference names
 RESAMPLING = Resampling(2000)
 NOT_AT_EVERY_LOOK = "a test that holds at one look only"
 
-MULTIPLICITY = "p-values are adjusted for the number of comparisons of this summary ({count}): Holm, and Benjamini-Hochberg"
+MULTIPLICITY = "p-values are adjusted for the number of comparisons of this summary ({count}): Holm, and Benjamini-Hochberg; each interval stands by itself"
 
 
 class Look(NamedTuple):
@@ -91,10 +91,13 @@ def _only_comparable(one: AgentComparison) -> AgentComparison:
 def _adjust(found: Sequence[AgentComparison]) -> tuple[AgentComparison, ...]:
     tested = [one.p for one in found if one.p is not None]
     by_holm, by_hochberg = iter(holm(tested)), iter(benjamini_hochberg(tested))
-    return tuple(
+    adjusted = (
         one if one.p is None else replace(one, p_holm=next(by_holm), p_benjamini_hochberg=next(by_hochberg))
         for one in found
     )
+    family = sum(one.difference.is_known for one in found)
+    counted = (replace(one, family=max(1, family)) for one in adjusted)
+    return tuple(replace(one, sentence=one.sentence + among_others(one)) for one in counted)
 
 
 def compare_agents(

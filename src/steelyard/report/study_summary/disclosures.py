@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from steelyard.report.study_summary.model import (
     AgentBounds,
     AgentNumbers,
-    Counted,
     Deviation,
     Disclosures,
     Discovery,
@@ -17,7 +16,7 @@ from steelyard.report.study_summary.model import (
     Precision,
 )
 from steelyard.report.study_summary.repeat_variation import judged_both_ways
-from steelyard.report.study_summary.trial_record import TrialRecord, Trials, by_agent, by_contract, rate_of
+from steelyard.report.study_summary.trial_record import TrialRecord, Trials, by_agent, by_contract, count_of
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import Counts, bounds
 from steelyard.stats.interval import Z95
@@ -55,12 +54,12 @@ def disclose(trials: Trials, agents: Sequence[AgentNumbers]) -> Disclosures:
     return Disclosures(
         label_errors=tuple(LabelErrorRow(*one) for one in labels),
         label_errors_why="" if labels else NOT_MEASURED,
-        indeterminate=_counted("indeterminate", records, partial(_is_indeterminate, both_ways=both_ways)),
+        indeterminate=count_of("indeterminate", records, partial(_is_indeterminate, both_ways=both_ways)),
         indeterminate_by_reason=tuple(
             found
             for reason in ("acceptance_error", "invalid", "ungraded", "resource", DISPUTED, BOTH_WAYS)
             if (
-                found := _counted(reason, records, partial(_has_reason, reason=reason, both_ways=both_ways))
+                found := count_of(reason, records, partial(_has_reason, reason=reason, both_ways=both_ways))
             ).count
         ),
         indeterminate_model=MODEL,
@@ -70,10 +69,6 @@ def disclose(trials: Trials, agents: Sequence[AgentNumbers]) -> Disclosures:
         precision=tuple(row for one in agents if not one.is_baseline for row in precision(one)),
         reproducibility=_artefacts(records),
     )
-
-
-def _counted(name: str, records: Sequence[TrialRecord], holds: Callable[[TrialRecord], bool]) -> Counted:
-    return Counted(name, sum(map(holds, records)), len(records), rate_of(records, holds))
 
 
 def _has_reason(one: TrialRecord, *, reason: str, both_ways: BothWays) -> bool:

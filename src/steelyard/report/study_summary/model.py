@@ -192,6 +192,19 @@ class AgentComparison:
     differences: tuple[Difference, ...]
     more_contracts: int | None  # until the interval would exclude 0, if nothing changes
     sentence: str
+    family: int = 1  # comparisons of this summary that decide together, this one among them
+
+    @property
+    def is_decided(self) -> bool:
+        """Its own interval excludes 0."""
+        return self.conclusion in {"better", "worse"}
+
+    @property
+    def is_claimed(self) -> bool:
+        """It is decided also as one of several: by chance alone some of many comparisons are decided at their own level."""
+        if not self.is_decided or self.family == 1:
+            return self.is_decided
+        return self.p_holm is not None and self.p_holm <= 1 - self.difference.level
 
 
 @dataclass(frozen=True, slots=True)

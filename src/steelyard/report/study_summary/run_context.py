@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from steelyard.errors import OperatorFault
+from steelyard.errors import DAMAGED, OperatorFault
 from steelyard.evidence.folder.folder import (
     ANNOTATIONS_HEAD,
     CHANGE,
@@ -27,7 +27,6 @@ from steelyard.evidence.folder.seal import Break, read_seal
 from steelyard.review.record import list_annotations
 from steelyard.review.status import review_status
 
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 # What must be the same for two runs to be compared -> where a manifest says it, as a digest.
 CONDITIONS = ("budget", "environment", "graders", "judge", "oracle", "policy", "setup")
 
@@ -64,11 +63,11 @@ def read_context(folder: str | None) -> RunContext | None:
     run = RunFolder(Path(folder))
     try:
         manifest = _object(run.read_json(MANIFEST))
-    except _DAMAGED:
+    except DAMAGED:
         return None
     try:
         report = _object(run.read_json(REPORT))
-    except _DAMAGED:
+    except DAMAGED:
         report = {}
     people, minutes = _review(run)
     sealed = read_seal(run)
@@ -84,7 +83,7 @@ def read_context(folder: str | None) -> RunContext | None:
 def _threshold(run: RunFolder) -> float | None:
     try:
         threshold = run.read_json(f"{GRADINGS}/0001.json")["verdict"]["pass_threshold"]
-    except _DAMAGED:
+    except DAMAGED:
         return None
     return float(threshold) if isinstance(threshold, int | float) else None
 
@@ -147,7 +146,7 @@ def _review(run: RunFolder) -> tuple[str, float | None]:
         return "none", None
     try:
         entries = list_annotations(run)
-    except (OperatorFault, *_DAMAGED):
+    except (OperatorFault, *DAMAGED):
         return "none", None
     if not entries:
         return "none", None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.report.percent import end_points, signed_points
+from steelyard.report.percent import amount, end_points, signed_points
 from steelyard.report.study_summary.model import AgentComparison
 from steelyard.stats.compare.pairs import Pair
 from steelyard.stats.estimate import Estimate
@@ -17,9 +17,9 @@ def comparison_sentence(one: AgentComparison, pairs: Sequence[Pair]) -> str:
     """`B solves more than A: +9 points [2, 16], 40 contracts, 3 repeats; 4 undecided trials would not change this`."""
     first, second, difference = short_name(one.first), short_name(one.second), one.difference
     if difference.value is None:
-        without = f"; {_count(one.undecided, 'trial')} without a decision" if one.undecided else ""
+        without = f"; {amount(one.undecided, 'trial')} without a decision" if one.undecided else ""
         return f"cannot tell {second} from {first}: {difference.why}{without}"
-    size = f"{points(difference)}, {_count(len(pairs), 'contract')}, {_repeats(pairs)}"
+    size = f"{points(difference)}, {amount(len(pairs), 'contract')}, {_repeats(pairs)}"
     if one.conclusion == "better":
         head = f"{second} solves more than {first}: {size}"
     elif one.conclusion == "worse":
@@ -29,6 +29,15 @@ def comparison_sentence(one: AgentComparison, pairs: Sequence[Pair]) -> str:
     else:
         head = f"cannot tell {second} from {first} yet: {size}{_missing(pairs, one.more_contracts)}"
     return head + _left_out(one) + _undecided(one)
+
+
+def among_others(one: AgentComparison) -> str:
+    """What a sentence that decides something adds, where the number of comparisons leaves less of it."""
+    if not one.is_decided or one.is_claimed:
+        return ""
+    if one.p_holm is None:
+        return f"; by itself only: it is one of {one.family} comparisons, which nothing adjusts for"
+    return f"; by itself only: it does not hold among {one.family} comparisons (Holm p = {one.p_holm:.2g})"
 
 
 def points(difference: Estimate, *, is_short: bool = False) -> str:
@@ -55,14 +64,10 @@ def short_name(name: str) -> str:
     return f"{name[: MOST_NAME - NAME_END - 1]}…{name[-NAME_END:]}"
 
 
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def _repeats(pairs: Sequence[Pair]) -> str:
     sizes = {one.trials for pair in pairs for one in pair}
     least, most = min(sizes), max(sizes)
-    return _count(most, "repeat") if least == most else f"{least} to {most} repeats"
+    return amount(most, "repeat") if least == most else f"{least} to {most} repeats"
 
 
 def _missing(pairs: Sequence[Pair], more: int | None) -> str:
@@ -72,19 +77,19 @@ def _missing(pairs: Sequence[Pair], more: int | None) -> str:
         return "; more contracts would narrow the interval"
     trials = sum(one.trials for pair in pairs for one in pair)
     needed = max(1, round(more * trials / len(pairs)))
-    return f"; about {needed:,} more trials ({_count(more, 'more contract')}) would decide if the difference stays so"
+    return f"; about {needed:,} more trials ({amount(more, 'more contract')}) would decide if the difference stays so"
 
 
 def _left_out(one: AgentComparison) -> str:
     """Contracts that make no pair, because one agent has no decided trial on them."""
     apart = len(one.only_first) + len(one.only_second)
-    return f"; without {_count(apart, 'contract')} that only one agent has decided trials on" if apart else ""
+    return f"; without {amount(apart, 'contract')} that only one agent has decided trials on" if apart else ""
 
 
 def _undecided(one: AgentComparison) -> str:
     if not one.undecided:
         return ""
-    trials = _count(one.undecided, "undecided trial")
+    trials = amount(one.undecided, "undecided trial")
     if one.is_fragile:
         return f"; fragile: {trials} could change this"
     return (

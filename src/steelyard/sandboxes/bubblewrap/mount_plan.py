@@ -35,7 +35,7 @@ class Bound(NamedTuple):
     writable: bool = False
 
 
-class Environment(NamedTuple):
+class SandboxMounts(NamedTuple):
     workspace: int
     baseline: int
     touched: int | None
@@ -61,7 +61,7 @@ def prepare_network() -> int | None:
     return host
 
 
-def prepare(order: Order, host_network: int | None = None) -> Environment:
+def prepare(order: Order, host_network: int | None = None) -> SandboxMounts:
     """Mount everything that bubblewrap will bind, on a network of its own. Runs in the launcher's child, as root."""
     root = os.geteuid() == 0  # of the host: in our user namespace we appear as it, and may chown nothing
     owner = Owner(order.run_uid, order.run_gid) if root else None
@@ -81,7 +81,7 @@ def prepare(order: Order, host_network: int | None = None) -> Environment:
     mounts.protect_files(
         f"{BASE}/workspace", [piece.path for piece in order.pieces() if piece.kind == "read_only"]
     )
-    return Environment(merged, baseline, touched, [*_bind_sources(opened), *_places(order, owner)])
+    return SandboxMounts(merged, baseline, touched, [*_bind_sources(opened), *_places(order, owner)])
 
 
 def _enter_network(order: Order, host_network: int | None) -> None:

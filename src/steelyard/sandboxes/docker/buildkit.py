@@ -47,7 +47,6 @@ class Plain(NamedTuple):
 class Heredoc(NamedTuple):
     name: str
     is_quoted: bool
-    strips_tabs: bool
     body: str
 
 
@@ -108,7 +107,7 @@ def _instructions(lines: Sequence[str]) -> Iterator[_Instruction]:
             if at == len(lines):
                 raise NeedsBuildKitError(first, f"the here-document {name} never ends")
             body = "".join(f"{one.lstrip(chr(9)) if strips else one}\n" for one in lines[start:at])
-            heredocs.append(Heredoc(name, bool(quote), bool(strips), body))
+            heredocs.append(Heredoc(name, bool(quote), body))
             at += 1
         yield _Instruction(first, word.upper(), rest.strip(), list(lines[first:at]), heredocs)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import logging
 import tarfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -90,7 +91,11 @@ class _Cluster:
         self._engine = engine
         self._observer = SerialObserver(engine.observer)
         self._ray.init(
-            address=engine.address, namespace="steelyard", log_to_driver=False, ignore_reinit_error=True
+            address=engine.address,
+            namespace="steelyard",
+            log_to_driver=False,
+            logging_level=logging.WARNING,
+            ignore_reinit_error=True,
         )
         self._work = self._ray.remote(max_retries=0)(work)
         self.runs = worker_runs(engine.blobs, engine.out)
@@ -190,7 +195,7 @@ class _Cluster:
             most = max((one.get(resource, 0.0) for one in nodes), default=0.0)
             if most < needs[need]:
                 raise MissingCapability(
-                    f"no node of the cluster has {resource} {needs[need]:g}, which the contract asks for; the largest has {most:g}"
+                    f"no node of the cluster has {resource} {needs[need]:g}, which the contract asks for (the largest has {most:g})"
                 )
 
     def _after_loss(self, trial: Trial, attempt: int, to: CopyTo | None, why: str) -> Answer:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from steelyard.errors import InfraFault
+from steelyard.errors import DAMAGED, InfraFault
 from steelyard.evidence.folder.folder import MANIFEST, REPORT, RunFolder, names_contract
 from steelyard.evidence.folder.gradings import grading_files
 from steelyard.evidence.run_use import RunUse, use_of_cost
@@ -26,7 +26,6 @@ from steelyard.store.live_part import LIVE, lost_name
 from steelyard.store.place import Place, Unreachable, open_place, try_patiently
 from steelyard.study.cluster.worker import Answer, CopyTo
 
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 _STUDY_DIGITS = 16
 
 
@@ -166,7 +165,7 @@ def recorded_use(folder: RunFolder) -> RunUse | None:
     """What the report of a run says that it cost."""
     try:
         return use_of_cost(folder.read_json(REPORT)["cost"])
-    except _DAMAGED:
+    except DAMAGED:
         return None
 
 
@@ -178,5 +177,5 @@ def _is_of(folder: RunFolder, trial: Trial, attempt: int) -> bool:
     try:
         recorded = folder.read_json(MANIFEST)["trial"]
         return bool(recorded["id"] == trial.id and recorded["attempt"] == attempt)
-    except _DAMAGED:
+    except DAMAGED:
         return False

@@ -17,7 +17,7 @@ from steelyard.contract.contract import Contract
 from steelyard.errors import OperatorFault
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 from steelyard.plan.forecast import Cap, History, forecast
-from steelyard.plan.order import REFERENCE, Slot, draw_order, order_csv
+from steelyard.plan.order import Slot, draw_order, order_csv
 from steelyard.plan.projection import Point, project
 from steelyard.plan.study_plan import (
     Envelopes,
@@ -32,7 +32,7 @@ from steelyard.plan.study_plan import (
     StudyPlan,
     first_problem,
 )
-from steelyard.plan.trial import HONEYPOT, PROTOCOL_SEED, Trial
+from steelyard.plan.trial import HONEYPOT, PROTOCOL_SEED, REFERENCE, Trial
 from steelyard.providers.prices import read_cost_model
 from steelyard.study.judging import Judging
 from steelyard.study.protocol.charges import (

@@ -123,6 +123,7 @@ class Study:
     progress: Progress = field(init=False)
     gate: EnvelopeGate = field(init=False)
     _unindexed: bool = field(default=False, init=False)
+    _withheld: dict[str, str] = field(default_factory=dict, init=False)  # trial -> which envelope has no room
 
     def __post_init__(self) -> None:
         charges = charges_of(self.plan, self.judging)
@@ -196,8 +197,15 @@ class Study:
                     self._tell(Notice("stop", stopped))
                     return Outcome("stopped", stopped)
             self._criteria(stage, "exit", exit_criteria(stage, self.progress))
-        left = sum(len(self.progress.waiting(stage)) for stage in STAGES)
-        return Outcome("partial", f"{left} trials have no result") if left else Outcome("complete")
+        left = [one.id for stage in STAGES for one in self.progress.waiting(stage)]
+        return self._without_result(left) if left else Outcome("complete")
+
+    def _without_result(self, trials: Sequence[str]) -> Outcome:
+        """Stopped by an envelope if that has no room for any of them; else the next call may run them."""
+        why = "1 trial has no result" if len(trials) == 1 else f"{len(trials)} trials have no result"
+        if self._withheld:
+            why += f": {next(iter(self._withheld.values()))}"
+        return Outcome("stopped" if self._withheld.keys() >= set(trials) else "partial", why)
 
     def _criteria(self, stage: str, when: str, criteria: list[Criterion]) -> list[Criterion]:
         """Log all of them; returns those that are not met."""
@@ -218,12 +226,11 @@ class Study:
         self._tell(Notice("stage", f"{stage}: {len(waiting)} trials"))
         engine = self.make_engine(self.gate)
         faults = MachineFaults()
-        withheld = ""
         for result in engine.run(self._until_closed(waiting)):
             entries = self._keep(result)
             self._charge_reviews()
             if isinstance(result.fault, Withheld):
-                withheld = withheld or str(result.fault)
+                self._withheld[result.trial.id] = str(result.fault)
             elif result.fault is not None:
                 self.progress.trials[result.trial.id].fault = str(result.fault)
                 self.folder.add("fault", trial=result.trial.id, why=str(result.fault)[:2000])
@@ -236,9 +243,6 @@ class Study:
                 self.gate.close(why)
             if isinstance(result.fault, Withheld) and str(result.fault).startswith(TOTAL):
                 self.gate.close(str(result.fault))
-        if withheld and not self.gate.closed:
-            self.folder.add("withheld", stage=stage, why=withheld)
-            self._tell(Notice("note", withheld))
         return self.gate.closed
 
     def _until_closed(self, trials: list[Trial]) -> Iterator[Trial]:

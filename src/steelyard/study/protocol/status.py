@@ -85,9 +85,20 @@ def _state(folder: StudyFolder, log: Sequence[dict[str, Any]], progress: Progres
     last = _last(log)
     if last is None:
         return {"state": "planned", "why": ""}
+    if last["what"] == "end" and last.get("how") == "complete":
+        return {"state": "partial", "why": _lost(fates.total() - fates["finished"] - fates["invalid"])}
     if last["what"] == "end":
         return {"state": str(last.get("how")), "why": str(last.get("why"))}
     return {"state": "interrupted", "why": "`steelyard study resume` continues it"}
+
+
+def _lost(trials: int) -> str:
+    """Of a study that was complete."""
+    have = "1 trial has" if trials == 1 else f"{trials} trials have"
+    return (
+        f"{have} no result any more: runs were removed or altered, or a contract changed; "
+        "`steelyard study resume STUDY` runs what is missing"
+    )
 
 
 def _counts(progress: Progress, trials: list[TrialRuns]) -> dict[str, int]:

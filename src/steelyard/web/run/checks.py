@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.folder.folder import CHECKS, OUTCOME
 from steelyard.evidence.output_view import output_text
 from steelyard.filesystem.plain_file import open_plain
@@ -15,7 +16,7 @@ from steelyard.report.one_run import CHANGED
 from steelyard.web.layout import card, empty, facts, notice, table
 from steelyard.web.message import Request
 from steelyard.web.run.header import run_document
-from steelyard.web.run.record import DAMAGED, RunRecord
+from steelyard.web.run.record import RunRecord
 from steelyard.web.words import badge, bounded, count, cut, plural, seconds, sentence
 
 MOST_OUTCOME_BYTES = 64 << 20

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.trace.chain import Event, read_events
 from steelyard.evidence.trace.summary import Summary
@@ -13,7 +14,7 @@ from steelyard.report.html.element import Child, Markup, tag
 from steelyard.report.result import result_line
 from steelyard.web.layout import card, empty, facts, table
 from steelyard.web.run.header import run_document
-from steelyard.web.run.record import DAMAGED, RunRecord
+from steelyard.web.run.record import RunRecord
 from steelyard.web.words import NONE, count, cut, money, seconds
 
 _PHASES = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.folder.folder import SEAL
 from steelyard.report.html.element import Child, Markup, join, tag
 from steelyard.report.one_run import label_of
@@ -15,7 +16,7 @@ from steelyard.study.verify_record import record_breaks
 from steelyard.web.layout import card, digest, empty, facts, notice
 from steelyard.web.run.diff import finding_line
 from steelyard.web.run.header import run_document
-from steelyard.web.run.record import DAMAGED, RunRecord
+from steelyard.web.run.record import RunRecord
 from steelyard.web.run.timeline import chain_status
 from steelyard.web.words import badge, bounded, cut, plural
 

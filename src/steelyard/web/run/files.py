@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.folder.folder import BLOBS, CHANGE
 from steelyard.filesystem.plain_file import open_plain
@@ -20,7 +21,7 @@ from steelyard.web.access import FILE_POLICY
 from steelyard.web.layout import card, digest, empty, notice, table
 from steelyard.web.message import NotThere, Request, Response
 from steelyard.web.run.header import run_document
-from steelyard.web.run.record import DAMAGED, RunRecord
+from steelyard.web.run.record import RunRecord
 from steelyard.web.words import bounded, cut, plural, size
 
 MOST_LISTED = 1000

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.held_run import HeldRun
 from steelyard.report.disagreement import MEANING
 from steelyard.report.html.element import Child, Markup, join, prose, tag, url
 from steelyard.report.judge_card import run_word
 from steelyard.report.one_run import story_of
 from steelyard.report.plain import one_line
+from steelyard.report.terminal import GATES
 from steelyard.web.layout import Tab, digest, document, notice, tab_bar
-from steelyard.web.run.record import DAMAGED, UNKNOWN, RunRecord
+from steelyard.web.run.record import UNKNOWN, RunRecord
 from steelyard.web.words import badge, cut, moment, money, number, plural, seconds
 
 TABS = (
@@ -27,7 +29,6 @@ TABS = (
     ("Evidence", "evidence"),
     ("Review", "review"),
 )
-GATES = ("patch", "build", "acceptance", "safety")
 
 
 def run_document(record: RunRecord, tab: str, *content: Child, scripts: tuple[str, ...] = ()) -> Markup:

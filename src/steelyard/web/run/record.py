@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.folder.folder import MANIFEST, RunFolder
 from steelyard.evidence.folder.glance import glance
 from steelyard.evidence.folder.gradings import read_gradings
@@ -18,8 +19,6 @@ from steelyard.evidence.live_state import live_state
 from steelyard.evidence.unfinished import unfinished_state
 from steelyard.report.result import result_line
 from steelyard.web.words import seconds
-
-DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 UNKNOWN = "unknown"  # the name of what a damaged record does not name
 

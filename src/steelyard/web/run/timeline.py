@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from steelyard.errors import DAMAGED
 from steelyard.evidence.folder.folder import EVENTS
 from steelyard.evidence.folder.seal import Break, read_seal
 from steelyard.evidence.trace.chain import ChainBreak, measure_chain, verify_chain
@@ -24,7 +25,7 @@ from steelyard.web.run.event_index import KINDS, EventIndex, EventIndexes, kind_
 from steelyard.web.run.event_words import event_words
 from steelyard.web.run.header import run_document
 from steelyard.web.run.judge import judge_card
-from steelyard.web.run.record import DAMAGED, RunRecord
+from steelyard.web.run.record import RunRecord
 from steelyard.web.run.scorers import scorers_card
 from steelyard.web.words import bounded, moment, plural
 

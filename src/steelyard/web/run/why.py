@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.errors import OperatorFault
+from steelyard.errors import DAMAGED, OperatorFault
 from steelyard.report.explanation.explain import Node, explain_run
 from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.review import record as review_record
 from steelyard.review import status as review_state
 from steelyard.web.layout import card, empty, notice
 from steelyard.web.run.header import run_document
-from steelyard.web.run.record import DAMAGED, RunRecord
+from steelyard.web.run.record import RunRecord
 from steelyard.web.words import STATES, badge, bounded, cut, sentence
 
 MOST_EVIDENCE, MOST_PARTS = 8, 200

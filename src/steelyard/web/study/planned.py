@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from steelyard.plan import order
+from steelyard.plan.trial import REFERENCE
 from steelyard.report.html.element import Markup, tag
 from steelyard.store.entry import ACTIVE
 from steelyard.store.query import Query
@@ -31,7 +31,7 @@ class TrialCounts:
         self._digests = {one.id: one.digest for one in plan.contracts}
         for agent in plan.agents:
             for contract in plan.contracts:
-                if agent.agent != order.REFERENCE or contract.has_reference:
+                if agent.agent != REFERENCE or contract.has_reference:
                     self.planned[agent.name, contract.id] = plan.repeats + agent.extra_repeats
 
     def count(self, records: Records, study: str) -> None:

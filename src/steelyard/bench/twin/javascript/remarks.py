@@ -7,7 +7,7 @@ expect(add(2, 3), 'is 5').toBe(5);
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from steelyard.bench.twin.messages import Message, Span
@@ -27,11 +27,11 @@ _NOT_MESSAGES = frozenset(["property", "toHaveProperty", "toHaveBeenCalledWith",
 def remarks(root: Node) -> tuple[Message, ...]:
     statements = [one for one in _all(root) if one.type in _STATEMENTS]
     messages = {one.id: [*_messages(one)] for one in statements}
-    named: dict[str, list[Span]] = {}
+    named: dict[tuple[int, str], list[Span]] = {}
     for statement in statements:
         for node in _all(statement) if messages[statement.id] and not _has_body(statement) else ():
             if node.type == "identifier":
-                named.setdefault(text_of(node), []).extend(messages[statement.id])
+                named.setdefault((_body_of(statement), text_of(node)), []).extend(messages[statement.id])
     found = []
     for statement in statements:
         texts = [*messages[statement.id], *_comments(statement), *(_of_constant(statement, named))]
@@ -42,11 +42,17 @@ def remarks(root: Node) -> tuple[Message, ...]:
     return tuple(found)
 
 
-def _of_constant(statement: Node, named: dict[str, list[Span]]) -> Iterator[Span]:
-    """What assertions that name it say."""
+def _of_constant(statement: Node, named: Mapping[tuple[int, str], Sequence[Span]]) -> Iterator[Span]:
+    """What assertions of the same test that name it say: another test may have the same name for something else."""
     if statement.type == "lexical_declaration":
         for one in statement.named_children:
-            yield from named.get(text_of(name), ()) if (name := one.child_by_field_name("name")) else ()
+            if name := one.child_by_field_name("name"):
+                yield from named.get((_body_of(statement), text_of(name)), ())
+
+
+def _body_of(statement: Node) -> int:
+    """The statements that it is one of."""
+    return statement.parent.id if statement.parent is not None else 0
 
 
 def _messages(statement: Node) -> Iterator[Span]:

@@ -73,7 +73,7 @@ class _Reader:
 
     def of_rows(self, function: Function) -> Iterator[tuple[Message, Span | None]]:
         for row, name in parameter_rows(function, self.tables):
-            texts = self._beside(row.lineno, row.end_lineno or row.lineno, row.col_offset)
+            texts = self._comments_at(row.lineno, row.end_lineno or row.lineno, row.col_offset)
             for one in self._message(self.text.span(row), texts, [row]):
                 yield one, None
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
@@ -95,7 +95,7 @@ class _Reader:
                 pass
             case _:
                 return
-        texts = [*texts, *self._beside(statement.lineno, last, statement.col_offset)]
+        texts = [*texts, *self._comments_at(statement.lineno, last, statement.col_offset)]
         yield from self._message((start, end), texts, inside)
 
     def _message(self, span: Span, texts: Sequence[Span], inside: Iterable[ast.AST]) -> Iterator[Message]:
@@ -104,7 +104,7 @@ class _Reader:
             values = tuple(self.text.span(node) for node in nodes if isinstance(node, _VALUES))
             yield Message(*span, tuple(texts), values)
 
-    def _beside(self, first: int, last: int, column: int) -> list[Span]:
+    def _comments_at(self, first: int, last: int, column: int) -> list[Span]:
         lines = (self.comments.get(line) for line in range(first, last + 1))
         return [*self._above(first, column), *(one.span for one in lines if one is not None)]
 

@@ -88,7 +88,7 @@ def twin_python(source: bytes, path: str, secret: bytes) -> Twin | None:
     changed = {key: ways.certain for key, ways in reading.ways.items()}
     edits = {key: tuple(one.edit for one in changes) for key, changes in drawn.items()}
     every = [edit for some in edits.values() for edit in some]
-    beside, words = _beside(source, every, reading.remarks)
+    beside, words = _companions(source, every, reading.remarks)
     rows = {
         key: found
         for key, changes in drawn.items()
@@ -106,7 +106,7 @@ def twin_python(source: bytes, path: str, secret: bytes) -> Twin | None:
     )
 
 
-def _beside(
+def _companions(
     source: bytes, every: Sequence[Edit], found_remarks: Remarks
 ) -> tuple[Mapping[Edit, tuple[Edit, ...]], Mapping[Edit, tuple[str, str]]]:
     """(the edits that go with each edit, how those that are in an id change it). Two rows with one id stay as they are."""
@@ -137,7 +137,7 @@ def _read(source: bytes) -> _Reading | None:
     names = names_of(text, tree)
     try:
         tests = list(_tests(tree.body, (), certain=True))
-        found = {one.key: _untold(text, one.key, _ways(text, names, one)) for one in tests}
+        found = {one.key: _drop_values_in_name(text, one.key, _ways(text, names, one)) for one in tests}
     except RecursionError:  # no expectation is an expression as deep as this
         return None
     ways = {key: some for key, some in found.items() if some is not None}
@@ -168,7 +168,7 @@ def _ways(text: Text, names: Names, written: _Written) -> Ways | None:
     return ways_of(found(assertions.sites), lambda: found(assertions.opposites))
 
 
-def _untold(text: Text, key: str, ways: Ways | None) -> Ways | None:
+def _drop_values_in_name(text: Text, key: str, ways: Ways | None) -> Ways | None:
     """Without the expectations that the name of the test has, where there are others."""
     if ways is None:
         return None

@@ -20,7 +20,7 @@ MAX_LINKS = 64
 ARG_TOKENS = 2000
 _FUNCTION, _OBJECT = ("function", "macro"), ("object", "operand", "value", "receiver", "argument")
 _NAME = ("attribute", "property", "field", "name", "method")
-_COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
+COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 
 
 class Arg:
@@ -92,7 +92,7 @@ def _arguments(call: Node, grammar: Grammar) -> tuple[Arg, ...]:
         return tuple(Arg("", None, grammar, part) for part in split_top(inner, frozenset({","})) if part)
     if found.type == "template_string":
         return (Arg("", found, grammar),)
-    return tuple(_argument(child, grammar) for child in found.named_children if child.type not in _COMMENTS)
+    return tuple(_argument(child, grammar) for child in found.named_children if child.type not in COMMENTS)
 
 
 def _argument(node: Node, grammar: Grammar) -> Arg:

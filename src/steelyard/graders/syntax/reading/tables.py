@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from steelyard.graders.syntax.reading.chains import chain
+from steelyard.graders.syntax.reading.chains import COMMENTS, chain
 from steelyard.graders.syntax.reading.tokens import OPENERS, Tokens, split_top, tokens
 from steelyard.grammars import Grammar
 
@@ -18,7 +18,6 @@ _MAKERS = frozenset({"of", "asList", "list", "tuple", "vec"})
 _WRAPPERS = frozenset(
     {"reference_expression", "expression_list", "parenthesized_expression", "array_creation_expression"}
 )
-_COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _NOTHING = frozenset({("range", "(", "0", ")"), ("list", "(", ")"), ("tuple", "(", ")"), ("set", "(", ")")})
 _ROW_MARK = re.compile(r"test_case|^case$|CsvSource|ValueSource")
 
@@ -36,7 +35,7 @@ def rows_of(node: Node, grammar: Grammar) -> list[Tokens] | None:
         return _constructed_items(node, grammar)
     if node.type not in grammar.lists:
         return None
-    children = [child for child in node.named_children[:MAX_ROWS] if child.type not in _COMMENTS]
+    children = [child for child in node.named_children[:MAX_ROWS] if child.type not in COMMENTS]
     return [row(tokens(child, grammar, ROW_TOKENS)) for child in children]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from steelyard.report.html.element import Child, Markup, coded, join, prose, tag
 from steelyard.report.html.study.cells import (
-    amount,
     card,
     counted_cell,
     cut,
@@ -16,6 +15,7 @@ from steelyard.report.html.study.cells import (
     spread_cell,
     table,
 )
+from steelyard.report.percent import amount
 from steelyard.report.study_summary.model import AgentNumbers, Counted, Ranking, StudySummary
 from steelyard.report.study_summary.render.tables import HONEYPOTS
 from steelyard.report.study_summary.render.variation import VARIATION_COLUMNS, variation_lines, variation_rows

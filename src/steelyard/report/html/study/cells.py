@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from steelyard.report.html.element import Child, Markup, join, tag
 from steelyard.report.html.plots import interval_words, point_words
+from steelyard.report.percent import amount
 from steelyard.report.study_summary.model import Counted, Spread
 from steelyard.stats.estimate import Estimate
 
@@ -39,10 +40,6 @@ def table(
 
 def cut(text: str, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def amount(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def estimate_cell(estimate: Estimate) -> Markup:

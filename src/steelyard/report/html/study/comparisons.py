@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from steelyard.report.html.element import Child, Markup, join, prose, tag
 from steelyard.report.html.plots import difference_plot, point_words
-from steelyard.report.html.study.cells import LinkRun, amount, cut, p_value, points_cell, table
+from steelyard.report.html.study.cells import LinkRun, cut, p_value, points_cell, table
+from steelyard.report.percent import amount
 from steelyard.report.study_summary.model import AgentComparison, StudySummary
 from steelyard.report.study_summary.sentence import short_name
 
@@ -17,7 +18,7 @@ def comparison_tables(summary: StudySummary, link: LinkRun) -> Markup:
         (
             f"{cut(one.second, 60)} minus {cut(one.first, 60)}",
             points_cell(one.difference),
-            _CONCLUSIONS.get(one.conclusion, one.conclusion),
+            _conclusion(one),
             p_value(one.p),
             p_value(one.p_holm),
             f"{point_words(one.worst)} to {point_words(one.best)}",
@@ -42,6 +43,11 @@ def comparison_tables(summary: StudySummary, link: LinkRun) -> Markup:
         tag("p", summary.multiplicity, class_="dim") if summary.multiplicity else None,
         [comparison_details(one, link) for one in summary.comparisons[:50]],
     )
+
+
+def _conclusion(one: AgentComparison) -> str:
+    words = _CONCLUSIONS.get(one.conclusion, one.conclusion)
+    return f"{words}, by itself only" if one.is_decided and not one.is_claimed else words
 
 
 def comparison_words(one: AgentComparison) -> Child:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from steelyard.report.study_summary.model import MOST_COMPARED, AgentNumbers, Counted, Spread, StudySummary
+from steelyard.report.percent import amount
+from steelyard.report.study_summary.model import (
+    MOST_COMPARED,
+    AgentComparison,
+    AgentNumbers,
+    Counted,
+    Spread,
+    StudySummary,
+)
 from steelyard.report.study_summary.render.tables import COST, SECTIONS, Section, envelope_line, sections
 from steelyard.report.study_summary.render.words import (
-    count,
     counted,
     dollars,
     mean_money,
@@ -38,12 +45,17 @@ def rated(agents: Sequence[AgentNumbers]) -> tuple[AgentNumbers, ...]:
 
 def decision(summary: StudySummary) -> Iterator[str]:
     """One sentence for each comparison, those that decide something first."""
-    found = sorted(summary.comparisons, key=lambda one: one.conclusion == "undecided")
+    found = by_decision(summary)
     yield from (one.sentence for one in found[:MOST_SENTENCES])
     if why := not_compared(summary):
         yield why
     if more := len(found) - MOST_SENTENCES:
-        yield from [f"{count(more, 'comparison')} more: --section comparisons"] if more > 0 else ()
+        yield from [f"{amount(more, 'comparison')} more: --section comparisons"] if more > 0 else ()
+
+
+def by_decision(summary: StudySummary) -> list[AgentComparison]:
+    """First what is decided also as one of several comparisons."""
+    return sorted(summary.comparisons, key=lambda one: (not one.is_claimed, one.conclusion == "undecided"))
 
 
 def not_compared(summary: StudySummary) -> str:
@@ -83,7 +95,7 @@ def _singles(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
         outcome = next((each.name for each in one.categories if each.count), "invalid")
         by_outcome.setdefault(outcome.replace("_", " "), []).append(one.agent)
     yield Section(
-        f"{count(len(single), 'agent')} with one trial each: outcomes, no rates",
+        f"{amount(len(single), 'agent')} with one trial each: outcomes, no rates",
         lines=tuple(
             f"{name} ({len(names)}): {_names(names, MOST_SINGLE)}"
             for name, names in by_outcome.items()
@@ -101,7 +113,7 @@ def _modes(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     trials = {name: sum(each.count for _, each in who) for name, who in found.items()}
     names = sorted(found, key=lambda name: (-trials[name], name))
     rows = tuple((name, str(trials[name]), _who(found[name])) for name in names[:MOST_MODES])
-    more = (f"{count(len(names) - MOST_MODES, 'mode')} more: --section modes",)
+    more = (f"{amount(len(names) - MOST_MODES, 'mode')} more: --section modes",)
     if rows:
         lines = more if len(names) > MOST_MODES else ()
         yield Section("Failure modes", ("mode", "trials", "agents"), rows, lines, whole=False)
@@ -137,9 +149,9 @@ def _cost(agents: Sequence[AgentNumbers]) -> Section:
         *without_interval(each for one in costs for each in (one.cost_usd.mean, one.wall_s_success.mean))
     ]
     if (more := len(shown) - MOST_COSTS) > 0:
-        lines.append(f"{count(more, 'agent')} more: --section cost")
+        lines.append(f"{amount(more, 'agent')} more: --section cost")
     if single := [one.economics.cost_usd for one in agents if one not in shown]:
-        lines.append(f"{count(len(single), 'agent')} with one trial each: {_total(single)}")
+        lines.append(f"{amount(len(single), 'agent')} with one trial each: {_total(single)}")
     columns = ("agent", "cost of a trial", "cost of a success", "time of a success")
     return Section(COST, columns, rows, tuple(lines))
 
@@ -148,9 +160,9 @@ def _total(single: Sequence[Spread]) -> str:
     """`$1.20 in all, 3 trials unknown`."""
     unknown = sum(one.unknown for one in single)
     if not sum(one.known for one in single):
-        return f"the cost of {count(unknown, 'trial')} is not known"
+        return f"the cost of {amount(unknown, 'trial')} is not known"
     total = dollars(math.fsum(one.total or 0 for one in single))
-    return f"{total} in all" + (f", {count(unknown, 'trial')} unknown" if unknown else "")
+    return f"{total} in all" + (f", {amount(unknown, 'trial')} unknown" if unknown else "")
 
 
 def _warnings(summary: StudySummary) -> Iterator[str]:
@@ -161,9 +173,9 @@ def _warnings(summary: StudySummary) -> Iterator[str]:
     yield from (one.words for one in summary.removed)
     undecided = sum(one.bounds.undecided for one in summary.agents)
     if undecided:
-        yield f"{count(undecided, 'trial')} without a decision: --section undecided says what the rates could be"
+        yield f"{amount(undecided, 'trial')} without a decision: --section undecided says what the rates could be"
     if invalid := sum(one.invalid_attempts.count for one in summary.agents):
-        yield f"{count(invalid, 'invalid run')}: the machine failed, or an operator stopped it; no rate counts them"
+        yield f"{amount(invalid, 'invalid run')}: the machine failed, or an operator stopped it; no rate counts them"
     flaky = [one.contract for one in summary.repeat_variation.contracts if one.has_flaky_checks]
     if flaky:
         yield f"flaky checks: {_names(flaky, MOST_NAMES)}: --section variation"

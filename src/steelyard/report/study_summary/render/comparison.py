@@ -8,13 +8,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.report.percent import signed_points
+from steelyard.report.percent import amount, signed_points
 from steelyard.report.plain import one_line
 from steelyard.report.study_summary.model import AgentComparison, Flip
 from steelyard.report.study_summary.render.bars import Leaderboard
 from steelyard.report.study_summary.render.tables import MOST_FLIPS, Section, significance, unlike
 from steelyard.report.study_summary.render.terminal import print_section
-from steelyard.report.study_summary.render.words import count, p_value
+from steelyard.report.study_summary.render.words import p_value
 from steelyard.report.study_summary.sentence import points
 from steelyard.report.study_summary.two_agents import TwoAgents
 from steelyard.stats.compare.equivalence import MarginTest
@@ -61,7 +61,7 @@ def _warnings(found: TwoAgents) -> Iterator[Text]:
         yield Text(f"PROVISIONAL: {one_line(why, 700)}", "bold yellow")
     if found.unchecked:
         yield Text(
-            f"conditions of {count(found.unchecked, 'run')} are not known: no folder on this machine",
+            f"conditions of {amount(found.unchecked, 'run')} are not known: no folder on this machine",
             "yellow",
         )
 
@@ -127,7 +127,7 @@ def _flips(one: AgentComparison) -> Section:
         for flip in one.flips[:MOST_FLIPS]
     )
     left = len(one.flips) - len(rows)
-    lines = (f"{count(left, 'more contract')} with a difference; --json lists all",) if left else ()
+    lines = (f"{amount(left, 'more contract')} with a difference; --json lists all",) if left else ()
     return Section(
         "Contracts that differ", ("contract", one.first, one.second, "points", "runs"), rows, lines
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from steelyard.report.percent import amount
 from steelyard.report.plain import one_line
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.render.tables import Section, sections
-from steelyard.report.study_summary.render.words import count, counted, rate
+from steelyard.report.study_summary.render.words import counted, rate
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
@@ -17,8 +18,8 @@ def study_markdown(summary: StudySummary) -> str:
     study = summary.study
     title = f"study {study['name']} ({study['digest'][:12]})" if study else summary.source
     size = (
-        f"{count(summary.trials, 'trial')} ({count(summary.runs, 'run')}), {count(summary.contracts, 'contract')}, "
-        f"{count(len(summary.agents), 'agent')}"
+        f"{amount(summary.trials, 'trial')} ({amount(summary.runs, 'run')}), {amount(summary.contracts, 'contract')}, "
+        f"{amount(len(summary.agents), 'agent')}"
     )
     parts = [
         f"# {escaped(title)}\n",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.report.percent import percent
+from steelyard.report.percent import amount, percent
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Counted, StudySummary
 from steelyard.report.study_summary.render.variation import (
     VARIATION_COLUMNS,
@@ -15,7 +15,6 @@ from steelyard.report.study_summary.render.variation import (
 )
 from steelyard.report.study_summary.render.words import (
     bounds_words,
-    count,
     counted,
     dollars,
     mean_count,
@@ -334,7 +333,7 @@ def _pareto(summary: StudySummary) -> Iterator[Section]:
     )
     columns = ("agent", "cost of a trial", "success", "on the front", "share of resamples on it")
     lines = (
-        f"over {count(front.contracts, 'shared contract')}; {front.method}",
+        f"over {amount(front.contracts, 'shared contract')}; {front.method}",
         *([front.why] if front.why else ()),
         *without_interval(one.cost for one in front.points),
     )
@@ -364,7 +363,7 @@ def disclosures(summary: StudySummary) -> Iterator[Section]:
     reasons = ", ".join(
         f"{one.name.replace('_', ' ')} {one.count}" for one in disclosed.indeterminate_by_reason
     )
-    share = f"{disclosed.indeterminate.count:,} of {count(disclosed.indeterminate.of, 'trial')}, {rate(disclosed.indeterminate.rate)}"
+    share = f"{disclosed.indeterminate.count:,} of {amount(disclosed.indeterminate.of, 'trial')}, {rate(disclosed.indeterminate.rate)}"
     bounded = tuple(
         (one.agent, f"{one.bounds.undecided} of {one.bounds.trials}", bounds_words(one.bounds))
         for one in disclosed.indeterminate_bounds
@@ -411,7 +410,7 @@ def _phases(phases: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[
         amounts = []
         for unit, value in parts.items():
             if unit.endswith("_unknown_runs"):
-                amounts += [f"({count(int(value), 'run')} unknown)"] if value else []
+                amounts += [f"({amount(int(value), 'run')} unknown)"] if value else []
             else:
                 amounts.append(_amount(unit, value))
         yield phase, " ".join(amounts)

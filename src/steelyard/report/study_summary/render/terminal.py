@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard.report.lines.rows import Rows
+from steelyard.report.percent import amount
 from steelyard.report.plain import one_line
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.render import brief
 from steelyard.report.study_summary.render.bars import Leaderboard
 from steelyard.report.study_summary.render.tables import Section, sections
-from steelyard.report.study_summary.render.words import count
 
 WIDEST_COLUMN = 60  # of a heading: it may be an agent's name
 
@@ -72,8 +72,8 @@ def head(summary: StudySummary) -> Iterator[Text]:
     )
     yield Text(name, "bold")
     yield Text(
-        f"{count(summary.trials, 'trial')} ({count(summary.runs, 'run')}), {count(summary.contracts, 'contract')}, "
-        f"{count(len(summary.agents), 'agent')}; 95% intervals, contracts are the clusters",
+        f"{amount(summary.trials, 'trial')} ({amount(summary.runs, 'run')}), {amount(summary.contracts, 'contract')}, "
+        f"{amount(len(summary.agents), 'agent')}; 95% intervals, contracts are the clusters",
         "dim",
     )
     for why in summary.provisional:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from steelyard.report.percent import amount
 from steelyard.report.study_summary.model import Cause, CertifiedStability, ContractVariation, RepeatVariation
-from steelyard.report.study_summary.render.words import count, rate
+from steelyard.report.study_summary.render.words import rate
 
 VARIATION_COLUMNS = ("contract", "successes of an agent's repeats", "the same work, checked again", "certify")
 NAMED = 5  # contracts of a sentence
@@ -21,7 +22,7 @@ def variation_lines(found: RepeatVariation) -> tuple[str, ...]:
     """Nothing where no agent has two decided trials of a contract."""
     agents = [
         f"{one.agent}: two repeats on one contract have different verdicts in {rate(one.share)} of pairs "
-        f"({count(one.share.clusters or 0, 'contract')}, {count(one.share.n, 'trial')})"
+        f"({amount(one.share.clusters or 0, 'contract')}, {amount(one.share.n, 'trial')})"
         + (f"; {_CAUSES[one.cause]}" if _CAUSES[one.cause] else "")
         for one in found.agents
         if one.share.is_known
@@ -38,7 +39,7 @@ def _checks(found: RepeatVariation) -> str:
         )
     return (
         f"checks: two runs with the same work have different results in {rate(checks)} of pairs "
-        f"({count(checks.clusters or 0, 'contract')}, {count(checks.n, 'run')})"
+        f"({amount(checks.clusters or 0, 'contract')}, {amount(checks.n, 'run')})"
     )
 
 
@@ -48,9 +49,9 @@ def _certified(found: CertifiedStability) -> tuple[str, ...]:
         return ()
     named = ", ".join(found.unstable[:NAMED]) + (" and more" if len(found.unstable) > NAMED else "")
     return (
-        f"certify, on this machine: the checks of {found.stable} of {count(tested, 'contract')} gave the same each time"
+        f"certify, on this machine: the checks of {found.stable} of {amount(tested, 'contract')} gave the same each time"
         + (f", those of {named} did not" if named else "")
-        + (f"; {count(found.unknown, 'contract')} not certified" if found.unknown else ""),
+        + (f"; {amount(found.unknown, 'contract')} not certified" if found.unknown else ""),
     )
 
 
@@ -65,7 +66,7 @@ def _agents(one: ContractVariation) -> str:
 def _pairs(one: ContractVariation) -> str:
     if not one.check_pairs:
         return "not run twice"
-    return f"{one.check_pairs_different} of {count(one.check_pairs, 'pair')} differ"
+    return f"{one.check_pairs_different} of {amount(one.check_pairs, 'pair')} differ"
 
 
 def _stable(one: ContractVariation) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from steelyard.report.percent import percent
+from steelyard.report.percent import amount, percent
 from steelyard.report.study_summary.model import Counted, Spread
 from steelyard.report.terminal import seconds
 from steelyard.stats.estimate import Estimate
@@ -23,17 +23,12 @@ def rate(estimate: Estimate) -> str:
 
 def rate_of(estimate: Estimate, noun: str = "trial") -> str:
     """`62% [48%, 74%] of 40 trials`."""
-    return f"{rate(estimate)} of {count(estimate.n, noun)}" if estimate.value is not None else rate(estimate)
+    return f"{rate(estimate)} of {amount(estimate.n, noun)}" if estimate.value is not None else rate(estimate)
 
 
 def bounds_words(bounds: Bounds) -> str:
     """`44% [33%, 55%] to 51% [40%, 63%]`."""
     return f"{rate(bounds.worst)} to {rate(bounds.best)}"
-
-
-def count(number: int, noun: str) -> str:
-    """`1 contract`, `12 contracts`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def counted(one: Counted) -> str:

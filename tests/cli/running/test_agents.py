@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,19 @@ def test_what_cannot_be_installed_is_refused(
     result = steelyard("agents", *words)
     assert result.code == 2
     assert message in result.err
+
+
+def test_an_installation_says_what_it_waits_for(steelyard: Steelyard, tmp_path: Path) -> None:
+    registry = tmp_path / "bin"
+    registry.mkdir()
+    (registry / "npm").write_text("#!/bin/sh\necho the registry is away >&2\nexit 1\n")
+    (registry / "npm").chmod(0o755)
+    env = {"STEELYARD_CACHE": str(tmp_path / "empty"), "PATH": f"{registry}:{os.environ['PATH']}"}
+    result = steelyard("agents", "install", "codex==1.2.3", env=env)
+    assert result.code == 3
+    first, *others = result.err.splitlines()
+    assert first == "steelyard: installing codex 1.2.3 from npm; this can take minutes"
+    assert "the registry is away" in "".join(others)
 
 
 def test_the_list_fits_a_narrow_terminal_and_says_the_same() -> None:

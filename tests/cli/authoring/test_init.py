@@ -86,6 +86,7 @@ def test_nothing_is_ever_overwritten(steelyard: Callable[..., Any], tmp_path: Pa
         (["--git", ".", "--tree", "."], "not both"),
         (["--tree", "/usr"], "must be a folder inside"),
         (["--git", "/usr"], "is not a git repository"),
+        (["--git", "/etc/passwd"], "`git bundle list-heads /etc/passwd` names some"),
     ],
 )
 def test_what_cannot_be_a_source_is_refused(

@@ -58,6 +58,7 @@ def place(tmp_path: Path) -> Path:
     (place / "bomb.yaml").write_text("schema: steelyard.study/1\na: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n")
     (place / "tab.yaml").write_text("schema: steelyard.study/1\n\tname: x\n")
     (place / "other.yaml").write_text("schema: steelyard.study/9\nname: x\n")
+    (place / "mistyped.yaml").write_text("schema: steelyard.study/1\nname: x\nrepeets: 3\n")
     results(place / "results.jsonl", ("old", "new"))
     return place
 
@@ -71,6 +72,8 @@ def place(tmp_path: Path) -> Path:
         (["runs", "--runs", "binary"], "--runs binary is not a folder"),
         (["view", "--runs", "binary"], "binary is not a folder of runs"),
         (["check", "/dev/null", "--json"], ""),
+        (["run", "results.jsonl", "--agent", "noop"], "results.jsonl is no contract; name the folder"),
+        (["study", "run", "mistyped.yaml"], "mistyped.yaml: repeets: there is no such key"),
         (["study", "run", "binary"], "binary is not a study: it is not UTF-8 text"),
         (["study", "run", "bomb.yaml"], "a study has no YAML aliases"),
         (["study", "run", "tab.yaml"], "tab.yaml is not YAML: "),
@@ -121,6 +124,7 @@ def test_a_name_in_a_message_steers_no_terminal(steelyard: Steelyard, words: lis
 @pytest.mark.parametrize(
     ("words", "why"),
     [
+        (["run", "--agent", "patch:absent"], "absent: there is no such file; `git diff > absent` writes one"),
         (["run", "--agent", "patch:folder"], "folder is a folder and not a patch; tree:folder hands over"),
         (["run", "--agent", "tree:binary"], "binary is not a folder"),
         (["grade", "--patch", "folder"], "--patch folder is a folder; --tree folder grades a folder"),

@@ -362,7 +362,7 @@ def test_a_misspelt_option_is_answered_with_the_one_that_was_meant(steelyard: St
         ("compare noop", "required: B"),
         ("study", "required: run|resume|"),
         ("store", "required: rebuild|sync"),
-        ("schema nothing", "what 'nothing' does not exist; there are contract, result"),
+        ("schema nothing", "schema 'nothing' does not exist; there are contract, result"),
         ("agents instal claude_code", "action 'instal' does not exist; did you mean install?"),
     ],
 )
@@ -397,6 +397,11 @@ def test_an_empty_path_is_refused_and_not_taken_for_the_current_folder(
 @pytest.mark.parametrize("verb", ["logs", "diff"])
 def test_without_a_name_the_newest_run_is_meant(steelyard: Steelyard, verb: str) -> None:
     refused(steelyard(verb), 2, "there are no runs in .steelyard/runs yet")
+
+
+def test_a_filter_that_matches_no_run_says_how_many_there_are(steelyard: Steelyard, author: Author) -> None:
+    assert steelyard("run", author.write(), "--agent", "noop", "--sandbox", "local").code == 1
+    assert steelyard("runs", "--agent", "absent").out == "no run in .steelyard/runs matches, of 1\n"
 
 
 def test_last_without_any_run_is_one_line(steelyard: Steelyard) -> None:

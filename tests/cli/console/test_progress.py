@@ -182,7 +182,7 @@ def test_a_study_shows_each_agent_while_its_first_trial_runs_and_no_line_is_too_
     assert planned.code == 0, planned.err
     with started(tmp_path, cache, "study", "run", study, stdout=terminal, stderr=terminal):
         wait_for(lambda: shows(b"\n  an-agent-with-a-lon") and shows(b"1 running"))
-    drawn = re.split(rb"\r\n|\x1b\[2K", bytes(seen))
+    drawn = re.split(rb"[\r\n]|\x1b\[2K", bytes(seen))
     assert max(len(line.decode()) for line in drawn if b"finished," in line) < 60
     os.close(terminal)
     os.close(controller)
