@@ -210,7 +210,8 @@ class GuardedFile(NamedTuple):
     """Who wrote a guarded file, as far as init saw."""
 
     path: str
-    writer: Literal["unseen", "command", "others"]
+    # misled: the command, after a program of its own had loaded what others left in place of a library
+    writer: Literal["unseen", "command", "others", "misled"]
     # Of others: the programs from the command down to the first that is not its own, as a digest
     chain: int = 0
     argv: str = ""  # of others: as the process shows it

@@ -9,8 +9,10 @@ import base64
 import json
 import random
 import string
+from collections import Counter
 from dataclasses import astuple, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from cases import case, link
@@ -20,7 +22,13 @@ from hypothesis import strategies as st
 
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.evidence.finding import Finding
-from steelyard.graders.files.forbid_secrets import FILE_BYTES, MOST_FINDINGS, ForbidSecrets
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.graders.files.forbid_secrets import (
+    FILE_BYTES,
+    MOST_COMPARED,
+    MOST_FINDINGS,
+    ForbidSecrets,
+)
 from steelyard.graders.grade import Grade, Graded
 from steelyard.verdict.status import Status
 from steelyard.verdict.verdict import GradedRun, Rule, decide
@@ -157,6 +165,43 @@ def test_a_moved_line_adds_nothing(tmp_path: Path) -> None:
         tmp_path, {"a.txt": f"x\n{LEAK}\n", "b.txt": "y\n"}, {"a.txt": "x\n", "b.txt": f"y\n  {LEAK}\n"}
     )
     assert ForbidSecrets().grade(changed).outcome == "pass"
+
+
+class CountingBlobs(Blobs):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.opened = Counter[str]()
+
+    def open(self, sha256: str) -> BinaryIO:
+        self.opened[sha256] += 1
+        return super().open(sha256)
+
+
+def test_many_secrets_are_found_without_reading_the_files_as_they_were_for_each(tmp_path: Path) -> None:
+    """A change of 20,000 made-up keys must not hold up its grading: each old file is read at most twice."""
+    text = "\n".join(f"ghp_{number:036}" for number in range(1_000_000, 1_020_000)).replace("0000", "a1Bz")
+    changed = edited(tmp_path, {"a.txt": "one\n", "b.txt": "two\n"}, {"a.txt": text, "b.txt": "three\n"})
+    counted = CountingBlobs(changed.blobs.root)
+    grade = ForbidSecrets().grade(replace(changed, blobs=counted))
+    assert (grade.outcome, grade.why.split(" added")[0]) == ("fail", f"more than {MOST_COMPARED}")
+    assert max(counted.opened.values()) <= 2
+
+
+def test_a_secret_beside_one_that_moved_into_its_line_is_seen(tmp_path: Path) -> None:
+    other = "ghp_" + drawn(36)
+    changed = edited(
+        tmp_path, {"a.txt": f"{SECRET}\n", "b.txt": "y\n"}, {"a.txt": "x\n", "b.txt": f"{SECRET} {other}\n"}
+    )
+    assert ForbidSecrets().grade(changed).outcome == "fail"
+
+
+def test_a_moved_secret_that_is_repeated_thousands_of_times_hides_no_other(tmp_path: Path) -> None:
+    changed = edited(
+        tmp_path,
+        {"a.txt": f"{SECRET}\n", "b.txt": "y\n"},
+        {"a.txt": "x\n", "b.txt": f"{SECRET} " * (2 * MOST_COMPARED) + f"\nghp_{drawn(36)}\n"},
+    )
+    assert ForbidSecrets().grade(changed).outcome == "fail"
 
 
 def test_a_removed_secret_is_no_secret(tmp_path: Path) -> None:

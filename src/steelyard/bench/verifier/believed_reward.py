@@ -3,6 +3,7 @@
     written by    verifier      its script, or a program that it started to write it
                   unseen        by no process that init saw
                   others ...    by a process of the tested code; a digest of the programs down to it
+                  misled        the verifier, of which a program had loaded what tested code left in place of a library
                   (empty)       nothing is known: the sandbox cannot guard files
 
 Each rule compares with the same verifier where nothing cheats: with the reference, and on the unchanged snapshot. So a verifier that
@@ -55,7 +56,7 @@ def _why_unnamed(contract: Contract, spec: VerifierSpec, ran: VerifierRan, elsew
 
 
 def _why_others(contract: Contract, ran: VerifierRan, elsewhere: Elsewhere) -> str:
-    """A process of the tested code wrote last. A verifier that writes nothing on the trusted trees shows nothing."""
+    """Tested code wrote last, or misled a program of the verifier. A verifier that writes nothing on the trusted trees shows nothing."""
     writer = ran.verified.written_by
     if not ran.verified.reward or writer in {"", "verifier"}:
         return ""
@@ -70,6 +71,8 @@ def _why_others(contract: Contract, ran: VerifierRan, elsewhere: Elsewhere) -> s
         is_known = True
     if not is_known:
         return ""
+    if writer == "misled":
+        return "a program of the verifier loaded what the tested code left in place of a library"
     shown = "".join(char if char.isprintable() else "?" for char in ran.writer[:MAX_SHOWN])
     by = f": `{shown}` opened it" if shown else ""
     return f"the reward was not written by the verifier but by code that it tests{by}"

@@ -20,7 +20,12 @@ from steelyard.sandboxes.seccomp import TABLES, guarded_calls, guarding_program
 
 NO_ERROR = struct.pack("<i", 0)
 _WRITER = struct.Struct("<iQ116s")
-_WRITERS: dict[int, Literal["unseen", "command", "others"]] = {0: "unseen", 1: "command", 2: "others"}
+_WRITERS: dict[int, Literal["unseen", "command", "others", "misled"]] = {
+    0: "unseen",
+    1: "command",
+    2: "others",
+    3: "misled",
+}
 
 
 def guarding_payload(paths: Sequence[str], writers: Sequence[str] = ()) -> bytes:

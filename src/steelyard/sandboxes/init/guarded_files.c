@@ -28,7 +28,7 @@ struct origin {
 enum { NOT_SEEN, LAST, KEPT, HELD };
 
 /* What is reported: NOT_SEEN, or */
-enum { WRITTEN_BY_OWN = 1, WRITTEN_BY_OTHERS = 2 };
+enum { WRITTEN_BY_OWN = 1, WRITTEN_BY_OTHERS = 2, WRITTEN_BY_MISLED = 3 };
 
 static struct guarded {
     char path[256];
@@ -64,6 +64,7 @@ static unsigned written_in_epoch;
 static struct timespec epoch_began[KNOWN_EPOCHS];
 static ino_t foreign_pipes[KNOWN_PIPES]; /* into which a FOREIGN process writes what it prints */
 static unsigned foreign_pipe_count;
+static bool is_misled; /* an OWN or NEUTRAL process has loaded what tested code left in place of a library: its exit code may be anything */
 static struct timespec tested_since; /* when the first process became FOREIGN, on the clock of files */
 static dev_t proc_device;
 static uint64_t known_folders[KNOWN_FOLDERS]; /* where the command began, before tested code started; files keep their times when one of these is renamed */
@@ -410,6 +411,11 @@ static int32_t whose_content(const struct guarded *file) {
     ssize_t size = file->state == KEPT ? read_guarded(file->path, now) : -1;
     if (size >= 0 && size == file->size && memcmp(now, file->content, (size_t)size) == 0) return WRITTEN_BY_OWN;
     return file->chain ? WRITTEN_BY_OTHERS : NOT_SEEN;
+}
+
+static int32_t reported_writer(const struct guarded *file) {
+    int32_t writer = whose_content(file);
+    return writer == WRITTEN_BY_OWN && is_misled ? WRITTEN_BY_MISLED : writer;
 }
 
 static void spoil_output(pid_t pid);
@@ -810,6 +816,23 @@ static bool is_late_code(pid_t thread, const char *path) {
     return is_name_of_library(thread, module, length);
 }
 
+/* Late code that no verifier and no build leaves: what each Python or shell of this user starts with, or a module with the name of a library in a folder
+ * that is none of libraries. Byte code is as late as its source: the first import of an untouched library writes it, whoever imports. */
+static bool is_planted(pid_t thread, const char *path) {
+    static char source[4096 + 64];
+    const char *name = strrchr(path, '/'), *cached = strstr(path, "/__pycache__/");
+    int length;
+    if (!name) return false;
+    snprintf(source, sizeof source, "%s", path);
+    if (cached) snprintf(source, sizeof source, "%.*s/%.*s.py", (int)(cached - path), path, (int)strcspn(name + 1, "."), name + 1);
+    if (cached && !is_late_file(source)) return false;
+    if (is_start_file(name + 1)) return true;
+    const bool is_for_user = strstr(path, "/.local/lib/python"), is_hook = is_for_all(strrchr(source, '/')), is_library = strstr(path, "-packages/");
+    if (is_hook || is_library) return is_hook && (is_for_user || is_of_system(path));
+    const char *module = module_of(path, &length);
+    return is_code(path) && is_name_of_library(thread, module, length);
+}
+
 static bool is_pipe(const char *path) {
     struct stat found;
     return stat(path, &found) == 0 && S_ISFIFO(found.st_mode);
@@ -853,6 +876,7 @@ static void look_at_load(const struct seccomp_notif *call, uint32_t shown) {
     struct origin origin = origin_of(pid);
     if (!is_foreign) origins[pid].pipe = found.st_ino;
     if (!is_foreign || !is_pending(call)) return;
+    is_misled |= is_late && origin.kind != FOREIGN && is_planted(thread, resolved);
     if (!is_foreign_load(&origin, resolved, is_late)) {
         if (origin.kind != NEUTRAL || !is_pipe(resolved)) return;
         origins[pid].relays = true;

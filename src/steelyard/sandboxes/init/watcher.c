@@ -181,7 +181,7 @@ static void tell_writers(uint32_t id) {
     struct { int32_t state; uint64_t chain; char writer[MAX_WRITER]; } __attribute__((packed)) rows[MAX_GUARDED];
     memset(rows, 0, sizeof rows);
     for (int i = 0; guarding && i < guarded_count; i++) {
-        rows[i].state = whose_content(&guarded[i]);
+        rows[i].state = reported_writer(&guarded[i]);
         rows[i].chain = guarded[i].chain;
         memcpy(rows[i].writer, guarded[i].writer, MAX_WRITER);
     }
