@@ -93,7 +93,9 @@ def _skip_reason(report: pytest.TestReport) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test fills, or is answered from, the cache of the user who runs it."""
     os.environ[SHARED] = str(shared(tmp_path_factory))
+    os.environ["STEELYARD_CACHE"] = str(shared(tmp_path_factory) / "cache")
 
 
 @pytest.fixture(scope="session")

@@ -37,6 +37,7 @@ RIGHT = '[ "$(sh add.sh 2 3)" = 5 ] && r=1 || r=0\n'
 # The verifier's programs. One that does not say `reward` is not named to init as a writer.
 ASK = "import subprocess\ndef ask(*argv, **more):\n    return subprocess.run(argv or ['sh', 'add.sh', '2', '3'], capture_output=True, text=True, **more).stdout.strip()\n"
 TWICE = f"{ASK}ask()\nopen('{REWARD}', 'w').write(str(int(ask() == '5')))\n"
+THEN_WRITES = f"{ASK}ask()\nright = ask() == '5'\nopen('{REWARD}', 'w').write(str(int(right)))\n"
 PRINTS = f"{ASK}print(int(ask() == '5'))  # the reward\n"
 BY_SHELL = f"{ASK}open('{REWARD}', 'w').write(str(int(ask('bash', '-c', COMMAND) == '5')))\n"
 READS = "open('/logs/verifier/rew' + 'ard.txt', 'w').write(str(int(open('/tmp/out.txt').read() == '5\\n')))\n"
@@ -207,7 +208,7 @@ CHEATS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
         SCRIPT, {**with_work("gcc -o .v/evil evil.c && mv -f .v/evil .v/bin/python3; echo 0"), "evil.c": IN_C},
     ),
     "pipe-in-place-of-a-script": (
-        HELPER, with_work(f"rm add.sh; mkfifo add.sh; (echo '{FORGE}; {KILL_PARENT}' > add.sh) >/dev/null 2>&1 & echo 0"),
+        {**HELPER, "check.py": THEN_WRITES}, with_work(f"rm add.sh; mkfifo add.sh; (echo '{FORGE}; {KILL_PARENT}' > add.sh) >/dev/null 2>&1 & echo 0"),
     ),
     "terminal-in-place-of-a-script": (HELPER, {**with_work("python3 place.py; echo 0"), "place.py": AS_TERMINAL}),
     "command-line-in-place-of-a-script": (

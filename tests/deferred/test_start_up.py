@@ -66,10 +66,18 @@ class Loaded:
         return HEAVY & set(self.names)
 
 
-@pytest.fixture
-def finished(author: Author, tmp_path: Path) -> Loaded:
-    """`steelyard run` of a contract with one command as its check."""
-    return Loaded("run", author.write(), "--agent", "command:true", "--no-judge", "--out", tmp_path / "runs")
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, runs: Path) -> Loaded:
+    """`steelyard run` of a contract with one command as its check, for the second time: the first one fills the cache."""
+    contract = Author(tmp_path_factory.mktemp("contract")).write()
+    for _ in range(2):
+        loaded = Loaded("run", contract, "--agent", "command:true", "--no-judge", "--out", runs)
+    return loaded
 
 
 def test_help_loads_a_handful_of_modules() -> None:
@@ -79,8 +87,8 @@ def test_help_loads_a_handful_of_modules() -> None:
     assert not loaded.heavy
 
 
-def test_a_run_and_a_look_at_it_load_what_they_need(finished: Loaded, tmp_path: Path) -> None:
-    shown = Loaded("show", "last", "--runs", tmp_path / "runs")
+def test_a_run_and_a_look_at_it_load_what_they_need(finished: Loaded, runs: Path) -> None:
+    shown = Loaded("show", "last", "--runs", runs)
     assert not finished.heavy
     assert not shown.heavy
     assert len(finished.own) <= 326
@@ -89,11 +97,9 @@ def test_a_run_and_a_look_at_it_load_what_they_need(finished: Loaded, tmp_path: 
     assert not {"rich.console", "rich.text"} & set(finished.names)  # its output is piped
 
 
-@pytest.mark.usefixtures("finished")
-def test_a_run_starts_the_launcher_and_asks_init_once(tmp_path: Path, author: Author) -> None:
+def test_a_run_starts_the_launcher_and_asks_init_once(finished: Loaded) -> None:
     """The environment is prepared by then. What the agent and the checks start, the launcher starts."""
-    again = Loaded("run", author.folder, "--agent", "command:true", "--no-judge", "--out", tmp_path / "again")
-    assert sorted(again.programs) == ["init", Path(sys.executable).name]
+    assert sorted(finished.programs) == ["init", Path(sys.executable).name]
 
 
 def test_grading_a_change_of_no_test_loads_nothing_that_reads_tests(author: Author, tmp_path: Path) -> None:
