@@ -19,6 +19,8 @@ from steelyard.store.store import Store
 
 OpenStore = Callable[[], Store]
 
+sqlite_only = pytest.mark.parametrize("shelf", ["sqlite"], indirect=True)  # an index that is a file
+
 
 def test_a_listing_is_sorted_by_time(shelf: Shelf, store: OpenStore) -> None:
     runs = [shelf.add(number) for number in (3, 1, 2)]
@@ -207,29 +209,26 @@ def test_an_older_index_becomes_the_present_one_and_is_filled_from_the_folders(
     assert len(shelf.reads) == 2
 
 
+@sqlite_only
 def test_an_index_of_a_newer_version_is_refused(shelf: Shelf, store: OpenStore) -> None:
-    if shelf.url is not None:
-        pytest.skip("the database is shared with other tests")
     with store()._engine.begin() as connection:
         connection.execute(sa.update(VERSION).values(version=99))
     with pytest.raises(OperatorFault, match="version 99"):
         shelf.open()
 
 
+@sqlite_only
 @pytest.mark.parametrize("damage", [b"no database at all", b"SQLite format 3\x00" + b"\xff" * 4096])
 def test_a_damaged_index_is_built_again(shelf: Shelf, store: OpenStore, damage: bytes) -> None:
-    if shelf.url is not None:
-        pytest.skip("about a file")
     run = shelf.add(1)
     store().close()
     (shelf.root / "index.sqlite").write_bytes(damage)
     assert [one.run for one in store().query()] == [run]
 
 
+@sqlite_only
 def test_a_row_that_no_folder_has_is_forgotten(shelf: Shelf, store: OpenStore) -> None:
     """Somebody writes a run into the index that passed, without a folder."""
-    if shelf.url is not None:
-        pytest.skip("about a file")
     run = shelf.add(1)
     store().close()
     with sqlite3.connect(shelf.root / "index.sqlite") as connection:
@@ -252,9 +251,8 @@ def test_folders_that_share_a_database_see_their_own_runs(
     assert [one.run[-6:] for one in store().query()] == ["000001"]
 
 
+@sqlite_only
 def test_an_index_that_cannot_be_written_is_kept_in_memory(shelf: Shelf, store: OpenStore) -> None:
-    if shelf.url is not None:
-        pytest.skip("about a file")
     run = shelf.add(1)
     (shelf.root / "index.sqlite").mkdir()  # no user, not even root, can open this as a file
     assert [one.run for one in store().query()] == [run]
