@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from authoring import Author, Steelyard
 from steelyard.agents.clients.catalogue import CLIENTS
+from steelyard.agents.installation.install import KIND, RECORD
 from steelyard.cli.running.agents import _facts, _table
 
 
@@ -66,9 +68,24 @@ def test_an_installation_says_what_it_waits_for(steelyard: Steelyard, tmp_path: 
 
 
 def test_the_list_fits_a_narrow_terminal_and_says_the_same() -> None:
-    facts = [_facts(client) for client in CLIENTS.values()]
+    facts = [{**_facts(client), "installed": []} for client in CLIENTS.values()]
+    facts[0]["installed"] = [f"0.0.{number}" for number in range(30)]
     wide = " ".join(_table(facts)).split()
     for width in (60, 80, 100, 200):
         lines = _table(facts, width)
         assert max(map(len, lines)) <= width
         assert sorted(" ".join(lines).split()) == sorted(wide)
+
+
+def test_of_many_installed_versions_the_list_has_the_newest_and_their_number() -> None:
+    facts = {**_facts(CLIENTS["codex"]), "installed": ["0.9.0", "0.10.0", "0.11.0"]}
+    assert "0.11.0 (+2)" in _table([facts])[1]
+
+
+def test_a_client_shows_all_its_installed_versions(steelyard: Steelyard, tmp_path: Path) -> None:
+    for version in ("0.9.0", "0.10.0"):
+        folder = tmp_path / "cache" / KIND / f"codex-{version}"
+        folder.mkdir(parents=True)
+        (folder / RECORD).write_text(json.dumps({"client": "codex", "version": version}))
+    result = steelyard("agents", "list", "codex", env={"STEELYARD_CACHE": str(tmp_path / "cache")})
+    assert "installed: 0.9.0, 0.10.0\n" in result.out

@@ -97,7 +97,11 @@ def _describe(names: list[str], *, as_json: bool) -> int:
         lines = (
             [json.dumps(facts)]
             if as_json
-            else [*_table([facts], terminal_width())[1:], describe(client.kind, client.options)]
+            else [
+                *_table([facts], terminal_width())[1:],
+                *([f"installed: {', '.join(facts['installed'])}"] if len(facts["installed"]) > 1 else []),
+                describe(client.kind, client.options),
+            ]
         )
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
@@ -153,10 +157,15 @@ def _fitted(row: tuple[str, ...], widths: list[int], width: int) -> list[str]:
     ]
 
 
+def _newest(installed: list[str]) -> str:
+    """A column is as wide as its widest cell, and a client may be there in dozens of versions."""
+    return f"{installed[-1]} (+{len(installed) - 1})" if len(installed) > 1 else "".join(installed) or "no"
+
+
 def _row(facts: dict[str, Any]) -> tuple[str, ...]:
     return (
         facts["name"],
-        ", ".join(facts["installed"]) or "no",
+        _newest(facts["installed"]),
         facts["tried"],
         ", ".join(facts["needs"]["providers"]),
         ", ".join(facts["gives"]),
