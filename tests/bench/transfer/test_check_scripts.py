@@ -129,6 +129,10 @@ NAMED_OTHERWISE = {
     "python3 -m tests.check": ("tests/check.py", {"tests/check.py": "pass\n"}),
     "make -f tests/check.mk": ("tests/check.mk", {"tests/check.mk": "all:\n"}),
     "sh < tests/run.sh": ("tests/run.sh", {}),
+    "sh<tests/run.sh": ("tests/run.sh", {}),
+    "sh tests/run.sh>/tmp/log": ("tests/run.sh", {}),
+    "env -C tests sh ./run.sh": ("tests/run.sh", {}),
+    "bash -c 'pushd tests; . ./run.sh'": ("tests/run.sh", {}),
     CASES: ("tests/cases/a.sh", {"tests/cases/a.sh": "true\n"}),
     "find tests -name '*.sh' -exec sh {} +": ("tests/cases/a.sh", {"tests/cases/a.sh": "true\n"}),
     "sh tests/all.sh": ("tests/cases/a.sh", {"tests/all.sh": CASES, "tests/cases/a.sh": "true\n"}),
@@ -174,14 +178,70 @@ def test_a_program_that_a_check_starts_or_loads_in_another_way_is_the_baselines(
         "[ -f tests/env.sh ] && . ./env.sh",
         '. "$(dirname "$0")/env.sh"',
         'source "$HERE/env.sh"',
+        "if [ -f tests/env ]; then . ./tests/env; fi",
     ],
 )
 def test_a_new_script_that_a_check_would_start_is_not_on_the_bench(scripts: Scripts, text: str) -> None:
-    added = ChangeEntry("tests/env.sh", None, Entry("file", "644", 1, "b" * 64))
+    path = "tests/env.sh" if "env.sh" in text else "tests/env"
+    added = ChangeEntry(path, None, Entry("file", "644", 1, "b" * 64))
     made = scripts(WITH_REFERENCE, {"repo/tests/run.sh": f"{text}\n"})
     finding = made.left_behind(added)
     assert finding is not None
     assert "not on the bench" in finding.why
+
+
+PROGRAMS = {
+    "repo/tests/check.py": "import os\nfrom util import right\ntry:\n    import own\nexcept ImportError: pass\n",
+    "repo/tests/util.py": "from parts.more import right\n",
+    "repo/tests/parts/more.py": "right = bool\n",
+    "repo/check.py": "import add\n",
+}
+BY_PYTHON = {"checks": [{"id": "c", "cmd": "python3 -m tests.check && python3 check.py"}]}
+
+
+@pytest.mark.parametrize(
+    ("path", "is_loaded"),
+    [
+        ("tests/util/__init__.py", True),  # goes before util.py
+        ("tests/util.abi3.so", True),
+        ("tests/check/__main__.py", False),  # nothing without the next
+        ("tests/check/__init__.py", True),
+        ("tests/own.py", True),
+        ("tests/threading.py", True),  # a module of the library loads it
+        ("tests/parts/__init__.py", True),
+        ("tests/parts.py", True),
+        ("tests/__init__.py", True),
+        ("tests.py", True),
+        ("tests/test_more.py", False),
+        ("tests/more/__init__.py", False),
+        ("add.py", False),  # what check.py tests
+        ("util/__init__.py", False),
+    ],
+)
+def test_a_new_file_that_a_program_of_a_check_would_load_is_not_on_the_bench(
+    scripts: Scripts, path: str, *, is_loaded: bool
+) -> None:
+    added = ChangeEntry(path, None, Entry("file", "644", 1, "b" * 64))
+    made = scripts({**BY_PYTHON, "reference": "reference.patch"}, PROGRAMS)
+    assert (made.left_behind(added) is not None) == is_loaded
+    without = scripts(BY_PYTHON, PROGRAMS)
+    assert without.left_behind(added) is None
+    assert (without.carried_finding(added) is not None) == is_loaded
+
+
+def test_a_link_to_a_folder_in_place_of_a_module_of_a_check_is_not_on_the_bench(scripts: Scripts) -> None:
+    link = ChangeEntry("tests/util", None, Entry("symlink", "777", 1, "b" * 64))
+    made = scripts({**BY_PYTHON, "reference": "reference.patch"}, PROGRAMS)
+    assert made.left_behind(link) is not None
+
+
+def test_a_new_module_of_a_check_that_the_reference_adds_is_work(scripts: Scripts) -> None:
+    more = (
+        "diff --git a/tests/own.py b/tests/own.py\n--- /dev/null\n+++ b/tests/own.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    )
+    files = {**PROGRAMS, "reference.patch": DEFAULT_FILES["reference.patch"] + more}
+    added = ChangeEntry("tests/own.py", None, Entry("file", "644", 1, "b" * 64))
+    assert scripts({**BY_PYTHON, "reference": "reference.patch"}, files).left_behind(added) is None
 
 
 def test_new_tests_of_the_work_are_carried(scripts: Scripts) -> None:

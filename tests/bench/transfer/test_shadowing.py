@@ -147,3 +147,22 @@ def test_comments_and_one_string_do_nothing(content: bytes) -> None:
 )
 def test_anything_else_in_a_source_may_do_something(content: bytes | None) -> None:
     assert not is_idle(content)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_found"), [("tests.py", True), ("app/spec.so", True), ("spec.py", False), ("shop.py", False)]
+)
+def test_a_module_with_the_name_of_a_folder_of_hidden_files_goes_before_it(
+    path: str, *, is_found: bool
+) -> None:
+    hidden = ("tests/check.py", "app/spec/parts/ask.py", "shop/ask.py")
+    made = Shadows({"shop/cart.py": ""}, (path,), hidden)
+    assert made.by_name(path, link=False) == is_found
+
+
+@pytest.mark.parametrize(("path", "is_of_tests"), [("tests/__init__.py", True), ("shop/__init__.py", False)])
+def test_the_init_of_a_folder_of_hidden_files_is_of_the_tests_if_the_folder_is(
+    path: str, *, is_of_tests: bool
+) -> None:
+    made = Shadows({"shop/cart.py": ""}, (path,), ("tests/check.py", "shop/ask.py"))
+    assert made.is_of_tests(path) == is_of_tests

@@ -7,7 +7,8 @@
 A script that lies where checks lie (`tests/`, `ci/`) or is called like one (`check.sh`) decides about the work. So does a file
 among the tests that the check names (`diff out tests/expected.txt`) or that its programs import. Such a file comes from the
 baseline, unless the reference changes it, the brief names it, or it is a program among the sources (`src/validate.py`): then it is
-work, and a finding says that it is carried. The same holds without a reference, where nothing is known about it.
+work, and a finding says that it is carried. The same holds without a reference, where nothing is known about it. A new file that
+those Python programs would import (`tests/util/__init__.py` beside `tests/util.py`) is treated alike.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from functools import cached_property
 from pathlib import Path
 
 from steelyard.bench.execution_spec import CommandSpec, bench_spec
-from steelyard.bench.transfer.named_programs import imported_programs, named_programs
-from steelyard.bench.transfer.names.shadowing import is_named
+from steelyard.bench.transfer.named_programs import imported_modules, imported_programs, named_programs
+from steelyard.bench.transfer.names.shadowing import is_named, module_at, shadows_library
 from steelyard.bench.transfer.oracle.data import OracleData
 from steelyard.bench.transfer.shell_scripts import (
     commands,
@@ -34,7 +35,7 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.finding import Finding
-from steelyard.filesystem.tree import Entry, is_within, shown
+from steelyard.filesystem.tree import Entry, is_within, prefixes, shown
 
 CHANGED = "check_script_changed"
 CARRIED = "check_script_from_change"
@@ -52,7 +53,7 @@ _LOADED = (".py", ".js", ".cjs", ".mjs", ".ts")
 _BASELINE = (
     "check `{}` starts or reads this file; the bench uses the baseline's file. `runner_files` can allow it"
 )
-_NEW = "check `{}` would start this script; not on the bench. `runner_files` can allow it"
+_NEW = "check `{}` would start or load this file; not on the bench. `runner_files` can allow it"
 _CARRIED = "check `{}` starts or reads this file, so the change may decide about itself; kept on the bench"
 
 
@@ -68,18 +69,70 @@ class CheckScripts:
             if self.keeps(path):
                 why = _BASELINE if path in self.data.baseline else _NEW
                 return Finding(CHANGED, "warning", shown(path), why.format(self._started[path]))
+        check = self._check_that_would_load(entry)
+        if check and self.contract.reference is not None and not self._is_work(entry.path):
+            return Finding(CHANGED, "warning", shown(entry.path), _NEW.format(check))
         return None
 
     def carried_finding(self, entry: ChangeEntry) -> Finding | None:
         """Of a script that is carried."""
         for path in entry.paths:
-            if path in self._started:
-                return Finding(CARRIED, "warning", shown(path), _CARRIED.format(self._started[path]))
+            check = self._started.get(path) or (path == entry.path and self._check_that_would_load(entry))
+            if check:
+                return Finding(CARRIED, "warning", shown(path), _CARRIED.format(check))
         return None
 
     def keeps(self, path: str) -> bool:
         """Whether the bench keeps this script of the baseline, whatever the change makes of it."""
         return path in self._started and self.contract.reference is not None and not self._is_work(path)
+
+    def _check_that_would_load(self, entry: ChangeEntry) -> str:
+        """The check whose Python programs would import a new file of the tests: instead of another file, or at last."""
+        path = entry.path
+        if path in self.data.baseline or entry.new is None or entry.new.kind == "dir":
+            return ""
+        module = module_at(path, link=entry.new.kind == "symlink")
+        if module is None or not (_OF_CHECKS.search(path) or f"{module}/" in self._folders_of_checks):
+            return ""
+        known = self._modules
+        if module in known:
+            return known[module]
+        folder, name = posixpath.split(module)
+        return known.get(f"{folder}/", "") if shadows_library(name, (), link=True) else ""
+
+    @cached_property
+    def _folders_of_checks(self) -> frozenset[str]:
+        """Folders, with a slash at the end, whose programs checks start."""
+        return frozenset(
+            f"{folder}/"
+            for path in self._python
+            for folder in prefixes(path)[:-1]
+            if _OF_CHECKS.search(f"{folder}/")
+        )
+
+    @cached_property
+    def _python(self) -> dict[str, str]:
+        """Python programs of the baseline -> the check that starts or loads them."""
+        return {
+            path: check
+            for path, check in self._started.items()
+            if path.endswith(".py") and path in self.data.baseline
+        }
+
+    @cached_property
+    def _modules(self) -> dict[str, str]:
+        """Modules that a check imports or could import -> the check; a folder, with a slash, of which programs are started."""
+        found: dict[str, str] = {}
+        for path, check in self._python.items():
+            folder = posixpath.dirname(path)
+            imported = (
+                posixpath.join(folder, one)
+                for one in imported_modules(_text(self.contract.snapshot.tree / path))
+            )
+            # `tests/util.py`, and the packages that it is in: `tests/__init__.py` and `tests.py` would be loaded first
+            for one in (path.removesuffix(".py"), *prefixes(folder), f"{folder}/", *imported):
+                found.setdefault(one, check)
+        return found
 
     def _is_work(self, path: str) -> bool:
         return (

@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from steelyard.bench.transfer.shell_scripts import commands, in_workspace
+from steelyard.bench.transfer.shell_scripts import GOES, commands, in_workspace, next_word
 
+_GOES_FOR_ONE = frozenset({"-C"})  # `env -C tests sh run.sh`
 _GLOB = re.compile(r"[*?\[]")
 _VARIABLE = re.compile(r"^.*\$\{?\w+\}?/+")
 _PYTHON = re.compile(r"(?m)^[ \t]*(?:from\s+([\w.]+)\s+import\s+\(?([\w, ]+)|import\s+([\w., ]+))")
@@ -31,10 +32,11 @@ def named_programs(text: str, folder: str, programs: set[str]) -> set[str]:
     found: set[str] = set()
     place = ""
     for words in commands(text):
-        if words[0] == "cd" and len(words) > 1:
-            place = posixpath.join(place, words[1])
+        place = posixpath.join(place, next_word(words, GOES))
+        there = next_word(words, _GOES_FOR_ONE)
+        places = (place, "", folder, posixpath.join(place, there))
         for before, word in pairwise(("", *words)):
-            found.update(_programs_of_word(before, word.lstrip("<"), (place, "", folder), programs))
+            found.update(_programs_of_word(before, word, places, programs))
     return found
 
 
@@ -55,6 +57,17 @@ def imported_programs(text: str, path: str, programs: set[str]) -> set[str]:
             for ending in _NODE_ENDINGS
         )
     return {*names} & programs
+
+
+def imported_modules(text: str) -> set[str]:
+    """The modules that a Python program names in its imports, and the packages that they are in; with slashes for dots."""
+    names = (name.replace(".", "/") for name in _modules(text) if name)
+    return {
+        "/".join(parts[: end + 1])
+        for name in names
+        for parts in [name.split("/")]
+        for end in range(len(parts))
+    }
 
 
 def _programs_of_word(before: str, word: str, places: tuple[str, ...], programs: set[str]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from steelyard.sandboxes.base import WORKSPACE, FileOverlay
 
 _ENDINGS = (".sh", ".bash", ".dash", ".ksh", ".zsh")
 _SOURCES = frozenset({".", "source"})
+GOES = frozenset({"cd", "pushd"})
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "ash", ".", "source"})
 # What stands before the program that a command starts.
 _STARTERS = _SHELLS.union(
@@ -50,7 +51,8 @@ _CHANGES = frozenset(
     ]
 )
 _SEPARATORS = re.compile(r"[;&|\n()]+")
-_QUOTES = str.maketrans(dict.fromkeys("'\"`", " "))
+# `sh<run.sh`, `sh run.sh>log`: a redirection ends a word. What is read is as good as an argument.
+_QUOTES = str.maketrans({**dict.fromkeys("'\"`<", " "), ">": " >"})
 
 
 def read_only_scripts(
@@ -79,8 +81,7 @@ def started_scripts(text: str, baseline: Mapping[str, Entry], folder: str | None
     found: set[str] = set()
     place = ""
     for words in commands(text):
-        if words[0] == "cd" and len(words) > 1:
-            place = posixpath.join(place, words[1])
+        place = posixpath.join(place, next_word(words, GOES))
         started = next((word for word in words if not _is_passed_over(word)), "")
         found |= {in_workspace(place, started), in_workspace("", started)}
         if folder is not None:  # `. "$(dirname "$0")/lib.sh"` is beside the script
@@ -94,12 +95,17 @@ def sourced_scripts(text: str, folder: str) -> set[str]:
         word
         for words in commands(text)
         for before, word in pairwise(words)
-        if before in _SOURCES and word.endswith(_ENDINGS)
+        if before in _SOURCES and not word.startswith("-")
     }
     # `. "$(dirname "$0")/lib.sh"` is cut at its parentheses, and `$HERE` is the folder itself
     found |= {word for words in commands(text) for word in words[:1] if word.endswith(_ENDINGS)}
     names = (posixpath.basename(word) if "$" in word or word.startswith("/") else word for word in found)
     return {in_workspace(place, name) for name in names for place in (folder, "")}
+
+
+def next_word(words: list[str], names: frozenset[str]) -> str:
+    """What follows one of these names: of `bash -c cd tests`, `tests`."""
+    return next((word for before, word in pairwise(words) if before in names), "")
 
 
 def _is_passed_over(word: str) -> bool:

@@ -79,6 +79,7 @@ _NAMES = (sys.stdlib_module_names | frozenset(_OTHERS)) - {"test", "this", "anti
 _MODULE = deferred_pattern(r"(?P<stem>[^./]+)(\.pyc?|(\.[^/]*)?\.(so|pyd))")
 _INIT = deferred_pattern(r"__init__(\.pyc?|(\.[^/]*)?\.(so|pyd))")
 _NO_HELPER = deferred_pattern(r"(test_.*|.*_test|tests?|conftest|__init__|__main__|setup)\.py")
+_TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs"})
 _QUIET = rb"(?:\s|#[^\r\n]*)*+"
 _STRING = rb"""(?:\"{3}[^"\\]*\"{3}|"[^"\\\r\n]*")?"""
 _IDLE = deferred_pattern(_QUIET + _STRING + _QUIET)
@@ -126,6 +127,10 @@ class Shadows:
             return not is_known and not is_named(path, self._around.brief)
         if path != f"{module}.py" and self._is_oracles(f"{module}.py"):
             return True
+        if module in self._hidden_test_folders and not _INIT.fullmatch(posixpath.basename(path)):
+            return not is_named(
+                path, self._around.brief
+            )  # `python3 -m tests.check` finds tests.py before the folder
         return not is_known and self._is_installed(module) and not is_named(path, self._around.brief)
 
     def _is_installed(self, module: str) -> bool:
@@ -161,7 +166,8 @@ class Shadows:
 
     def is_of_tests(self, path: str) -> bool:
         """Whether it is the `__init__` of a folder of tests: it runs before them."""
-        return bool(_INIT.fullmatch(posixpath.basename(path))) and path in self._tests
+        folder, name = posixpath.split(path)
+        return bool(_INIT.fullmatch(name)) and (path in self._tests or folder in self._hidden_test_folders)
 
     def holds_tests(self, path: str) -> bool:
         """Whether tests lie beside that path or further down."""
@@ -229,6 +235,17 @@ class Shadows:
     @cached_property
     def _hidden_folders(self) -> frozenset[str]:
         return frozenset(folder for path in self._hidden for folder in (path, posixpath.dirname(path)))
+
+    @cached_property
+    def _hidden_test_folders(self) -> frozenset[str]:
+        """Folders of tests that hidden files lie in, also where no file is called like a test, and that are no packages."""
+        folders = {folder for path in self._hidden for folder in prefixes(path)[:-1]}
+        return frozenset(
+            one
+            for one in folders
+            if posixpath.basename(one) in _TEST_FOLDERS
+            if f"{one}/__init__.py" not in self._baseline and f"{one}/__init__.py" not in self._hidden
+        )
 
     def _is_root(self, folder: str) -> bool:
         """Whether a runner puts that folder on the path of imports."""
