@@ -34,6 +34,7 @@ NOT_RUN = {
     r"steelyard agents (install|list) ": "it needs the package registries; `make agents` installs them",
     r"steelyard run .*(claude_code|codex|acp):": "it needs an agent and a key; `make agents` runs them with a scripted model",
     r"steelyard run .*--agent-provider": "it needs a key; tests/gateway has a scripted model",
+    r"steelyard judge calibrate \.steelyard/runs": "it needs runs that a model and people judged; tests/judge has them",
     r"steelyard operate \w": "it needs a paused run; tests/cli/running/test_operate.py has one",
     r"steelyard (serve|view)\b": "it serves until it is stopped; tests/service and tests/web do that",
     r".*(--engine ray|postgresql://)": "it needs a cluster or a database; tests/study and tests/store have them",
@@ -103,6 +104,11 @@ def _tutorial(folder: Path) -> None:
     (test,) = blocks("python", page=ROOT / "docs/tutorial/first-contract.md")
     (contract / "hidden/test_hidden.py").write_text(test.text)
     (folder / "cheat.sh").write_text("true\n")
+
+
+def _judge(folder: Path) -> None:
+    _tutorial(folder)
+    (folder / "labels.jsonl").write_text('{"human": "PASS", "judge": "FAIL"}\n')
 
 
 def with_pytest(folder: Path) -> Path:
@@ -229,6 +235,7 @@ STAGES: dict[str, Stage] = {
     "docs/containers.md": Stage(),
     "docs/how-to/ask-a-question.md": Stage(words=_AGENT),
     "docs/agents.md": Stage(),
+    "docs/judge.md": Stage(_judge, _AGENT),
     "docs/how-to/evaluate-claude-code.md": Stage(needs_run=True),
     "docs/how-to/certify-a-contract.md": Stage(words=_AGENT),
     "docs/how-to/operate.md": Stage(),

@@ -1,4 +1,4 @@
-"""Every command of the documentation works as it is written; tests/sandboxes/test_ordinary_user.py has an ordinary user try some."""
+"""Every command of the documentation works as it is written; tests/sandboxes/test_ordinary_user.py has an ordinary user try them."""
 
 from __future__ import annotations
 

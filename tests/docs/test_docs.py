@@ -15,6 +15,8 @@ import pytest
 import yaml
 from stages import PAGES, ROOT, blocks
 
+from command_socket import served_command
+
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/contract.yaml"))
 
 
@@ -37,6 +39,11 @@ def test_every_command_in_the_documentation_parses(line: str) -> None:
     parser = argparse.ArgumentParser(prog=verb, allow_abbrev=False, exit_on_error=False)
     module.arguments(parser)
     parser.parse_args(words)
+
+
+def test_no_command_stands_outside_the_blocks_that_tests_run() -> None:
+    unread = [line for block in blocks("sh", "bash", "shell", "") for line in block.text.splitlines()]
+    assert not [line for line in unread if line.removeprefix("$ ").startswith("steelyard ")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named(PAGES))
@@ -94,15 +101,19 @@ def test_the_page_about_ones_own_agent_works_as_written(tmp_path: Path) -> None:
     lines = [line.removeprefix("$ ") for block in own for line in block.text.splitlines()]
     runnable = [line for line in lines if "--agent-host" not in line]
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-e", "-c", "\n".join(runnable)],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": programs, "STEELYARD_CACHE": str(tmp_path / "cache")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with served_command() as programs:
+        done = subprocess.run(
+            ["bash", "-e", "-c", "\n".join(runnable)],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "PATH": f"{programs}:{os.environ['PATH']}",
+                "STEELYARD_CACHE": str(tmp_path / "cache"),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "mine" in done.stdout
     key = "sk-test-0123456789abcdef"

@@ -32,22 +32,10 @@ ORPHANS = [
         "test_doctor_clean_ends_the_bubblewrap_of_a_dead_owner",
     )
 ]
-# Root runs every page. These start every kind of sandbox and read or write what belongs to the user: contracts, a cache, a
-# checkout, a sealed run. The commands of the other pages do the same with other options; CASES=all runs them too.
 PAGES = "tests/docs/test_commands_as_written.py"
-DOCUMENTATION = (
-    [PAGES]
-    if os.environ.get("CASES") == "all"
-    else [
-        f"{PAGES}::test_the_commands_of_a_page_work_as_written[{name}]"
-        for name in (
-            "README.md",
-            "docs/containers.md",
-            "docs/how-to/grade-a-patch.md",
-            "docs/how-to/verify-evidence.md",
-        )
-    ]
-)
+# It has the demo, so it is apart from the other pages.
+README = f"{PAGES}::test_the_commands_of_a_page_work_as_written[README.md]"
+OWN_AGENT = "tests/docs/test_docs.py::test_the_page_about_ones_own_agent_works_as_written"
 # Root can write everywhere, so this one has nothing to say to root.
 UNWRITABLE = "tests/cli/console/test_bad_input.py::test_an_out_folder_that_the_user_cannot_write_is_refused_before_anything_runs"
 PYTHON = "/usr/bin/python3"  # ours may sit in a home that nobody else may enter
@@ -83,9 +71,10 @@ def can_run_as_nobody() -> bool:
         ],
         ["tests/sandboxes/test_local_sandbox.py", *ORPHANS],
         [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/attacks/test_sandbox_*.py"))],
-        [*DOCUMENTATION, UNWRITABLE],
+        [README, UNWRITABLE],
+        [PAGES, f"--deselect={README}", OWN_AGENT],
     ],
-    ids=["commands", "workspace_and_lifetime", "local_and_orphans", "attacks", "documentation"],
+    ids=["commands", "workspace_and_lifetime", "local_and_orphans", "attacks", "readme", "documentation"],
 )
 def test_root_is_not_needed(tmp_path_factory: pytest.TempPathFactory, files: list[str]) -> None:
     """What a user without any privilege gets is the same isolation, with other limits."""

@@ -10,12 +10,13 @@ A required command becomes a check of the oracle, everything else a grader. Name
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 from steelyard.contract.parse.explain import suggestion
 from steelyard.contract.parse.yaml_source import MOST_BYTES, Place, Source, dotted, parse_yaml_list
-from steelyard.contract.snapshot.git_source import check_commit, check_id, git_dir_of
+from steelyard.contract.snapshot.git_source import check_commit, check_id, check_local, git_dir_of
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.importers.reading import fault, read_file
 from steelyard.importers.task import (
@@ -141,6 +142,7 @@ def _repository(options: Options) -> tuple[dict[str, Any], dict[str, Copied]]:
             raise OperatorFault(f"--tree {options.tree} is not a folder")
         return {"tree": REPO}, {REPO: Copied(options.tree, options.tree, GIT)}
     git = Path(str(options.git))
+    check_local(re.sub("^(https?|ssh|git):/", r"\1://", str(git)))  # a path has no two slashes in a row
     if options.commit is None:
         raise OperatorFault("--git needs --commit with the full commit id")
     if not git.exists():

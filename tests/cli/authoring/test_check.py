@@ -65,6 +65,22 @@ def test_a_warning_is_shown_and_is_no_failure(steelyard: Callable[..., Any], aut
     assert "no reference" in problem["message"]
 
 
+def test_check_notes_that_checks_share_no_files_and_that_edits_to_hidden_files_are_reverted(
+    steelyard: Steelyard, author: Author
+) -> None:
+    """The two things that surprise authors, where they have written what surprises them."""
+    inject = [{"src": "h.sh", "dest": "tests/hidden.sh"}]
+    hidden = {"id": "hidden", "cmd": "sh tests/hidden.sh && sh check.sh", "inject": inject}
+    alone = steelyard("check", author.write(files={"h.sh": "exit 0\n"}, oracle={"checks": [hidden]}))
+    assert (
+        "note: hidden files are written over the change last: an agent's edits to tests/hidden.sh are"
+        in alone.out
+    )
+    assert "each check gets its own fresh tree" not in alone.out
+    both = steelyard("check", author.write(oracle={"checks": [{"id": "adds", "cmd": "sh check.sh"}, hidden]}))
+    assert "note: each check gets its own fresh tree: a file that one check writes is not there" in both.out
+
+
 def test_a_folder_that_is_not_there_is_reported_and_hides_no_other(
     steelyard: Callable[..., Any], author: Any, tmp_path: Path
 ) -> None:

@@ -370,6 +370,8 @@ def test_scorers_of_a_repository_are_a_contract(
     [
         ([], "--git PATH --commit ID, or --tree DIR"),
         (["--git", "."], "--git needs --commit"),
+        (["--git", "https://example.org/a.git"], "`git clone --mirror https://example.org/a.git repo.git`"),
+        (["--git", "git@example.org:a.git"], "`git clone --mirror git@example.org:a.git repo.git`"),
         (["--tree", "gone"], "gone is not a folder"),
     ],
 )

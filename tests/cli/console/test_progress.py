@@ -164,6 +164,25 @@ def test_a_terminal_shows_each_running_trial_with_its_phase(
     os.close(controller)
 
 
+def test_a_terminal_shows_the_tally_and_the_time_left_once_a_run_has_ended(
+    author: Author, tmp_path: Path, cache: Path
+) -> None:
+    controller, terminal = pty.openpty()
+    os.set_blocking(controller, False)
+    seen = bytearray()
+
+    def shows_what_is_left() -> bool:
+        with suppress(OSError):
+            seen.extend(os.read(controller, 1 << 16))
+        return re.search(rb"1 of 2 done: 1 failed, \d+:\d\d, about \d+:\d\d left", seen) is not None
+
+    words = ("run", author.write(budget=PATIENT), "--agent", "noop", "--agent", f"command:{WAITS}")
+    with started(tmp_path, cache, *words, stdout=terminal, stderr=terminal):
+        wait_for(shows_what_is_left)
+    os.close(terminal)
+    os.close(controller)
+
+
 def test_a_study_shows_each_agent_while_its_first_trial_runs_and_no_line_is_too_wide(
     steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
 ) -> None:

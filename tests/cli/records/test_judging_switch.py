@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from authoring import Author, Steelyard
@@ -20,7 +22,8 @@ def test_the_first_request_is_announced_once_with_host_model_and_switch(
     with judged_by(steelyard) as judged:
         result = judged("run", contract, "--agent", "noop", "--agent", "reference", "--json")
     assert result.err.count(ANNOUNCED) == 1, result.err
-    for word in ("127.0.0.1", "--no-judge", "STEELYARD_JUDGE=off", "`judge: off`"):
+    assert re.search(r"are sent to claude[\w.-]* at 127\.0\.0\.1:\d+", result.err), result.err
+    for word in ("--no-judge", "STEELYARD_JUDGE=off", "`judge: off`"):
         assert word in result.err
 
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shlex
 import sys
 from pathlib import Path
 
 from steelyard.contract.scaffold.languages import LANGUAGES
 from steelyard.contract.scaffold.write_contract import Asked, Written, write_contract
+from steelyard.contract.snapshot.git_source import check_local
 from steelyard.contract.snapshot.work_tree import uncommitted
-from steelyard.errors import OperatorFault
 from steelyard.filesystem.tree import shown
 from steelyard.sandboxes.toolchains import installed
 
 HELP = "start a new contract from a repository or a folder of files"
 SCHEMA = "steelyard.init/1"
-_URL = re.compile(r"[a-z+]+://|[\w.-]+@[\w.-]+:")  # https://..., git@host:...
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,10 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """{"schema": "steelyard.init/1", "contract": "demo", "language": "python", "wrote": ["demo/contract.yaml", ...]}."""
-    if args.git is not None and _URL.match(str(args.git)):
-        raise OperatorFault(
-            f"--git takes a repository on this machine: `git clone --mirror {args.git} repo.git`, then --git repo.git"
-        )
+    if args.git is not None:
+        check_local(str(args.git))
     source = None if args.git is None else Path(args.git)
     written = write_contract(
         args.folder, Asked(source, args.commit, args.tree, args.id, args.language, args.question, _node())

@@ -1,7 +1,7 @@
 """Trials as they go -> one row for each run as it ends, and on a terminal what is running meanwhile.
 
     1a2b3c sum  noop  fail  ✓ ✓ ✗ ✓  0.00  0.4s  adds: exit 1, expected 0
-    ⠋ 1 of 4 done: 1 failed  0:12, about 0:36 left
+    ⠋ 1 of 4 done: 1 failed, 0:12, about 0:36 left
       sum  reference  check adds  0:03
 
 Rows go to stdout, where they are plain lines when it is piped; with `--json` they are result lines.

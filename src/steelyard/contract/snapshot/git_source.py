@@ -20,12 +20,13 @@ from typing import IO
 from steelyard.contract.snapshot.materialise import CHUNK_BYTES, Item, refusal
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
-from steelyard.errors import InfraFault
+from steelyard.errors import InfraFault, OperatorFault
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.git import GitRefused, git, git_command, git_env, new_repository
 from steelyard.filesystem.tree import shown
 
 _FULL_ID = deferred_pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_ADDRESS = deferred_pattern(r"[a-z+]+://|[\w.-]+@[\w.-]+:")  # https://..., git@host:...
 _BUNDLE = deferred_pattern(rb"^# v[23] git bundle\n")
 
 
@@ -57,6 +58,14 @@ def locate(location: str, folder: Path, *, field: str = "repository.git") -> Pat
     if not path.exists():
         raise refusal(f"{location} does not exist", field=field)
     return path
+
+
+def check_local(git: str) -> None:
+    """An address that was given to `--git` is answered with the command that brings its repository here."""
+    if _ADDRESS.match(git):
+        raise OperatorFault(
+            f"--git takes a repository on this machine: `git clone --mirror {git} repo.git`, then --git repo.git"
+        )
 
 
 def check_id(commit: str) -> None:
