@@ -55,6 +55,11 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert not [link for link in local if not (page.parent / link).exists()]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=named(PAGES))
+def test_no_page_has_both_sides_of_a_merge(page: Path) -> None:
+    assert not re.findall(r"^(?:<{7} |={7}$|>{7} )", page.read_text(), flags=re.MULTILINE)
+
+
 def test_contracts_in_the_documentation_are_accepted() -> None:
     from steelyard.contract.model import ContractSpec
 

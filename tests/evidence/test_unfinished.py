@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
 
 import pytest
 
+from steelyard.evidence import in_use
 from steelyard.evidence.folder.folder import GRADINGS, GRADINGS_HEAD, REPORT, SEAL, RunFolder
 from steelyard.evidence.in_use import InUse
 from steelyard.evidence.unfinished import unfinished_state
@@ -18,6 +21,16 @@ def test_a_run_whose_process_holds_the_folder_is_running(tmp_path: Path) -> None
 
 def test_a_run_without_a_seal_and_without_a_process_was_interrupted(tmp_path: Path) -> None:
     assert unfinished_state(RunFolder(tmp_path)) == "interrupted"
+
+
+def test_a_run_that_another_process_looks_at_is_not_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look takes the lock for a moment: until this one waits for it."""
+    looking = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_EX)
+    monkeypatch.setattr("steelyard.evidence.in_use.time.sleep", lambda _: os.close(looking))
+    assert not in_use.is_in_use(tmp_path)
 
 
 def test_a_sealed_run_without_a_grading_is_not_graded(tmp_path: Path) -> None:

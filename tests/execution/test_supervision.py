@@ -164,7 +164,7 @@ def test_an_opaque_agent_ends_with_the_code_of_what_it_did(kind: str, run_in: Ru
 
 
 def test_a_rule_without_an_action_changes_no_verdict(run: Run) -> None:
-    record = run(f"{FIX} sh -c 'sudo id; sleep 1; :'", budget=TIME)
+    record = run(f"{FIX} sh -c 'sudo id; sleep 3; :'", budget=TIME)
     assert record.verdict.verdict == "pass"
     assert {one["severity"] for one in record.evidence.summary.alerts} <= {"advisory"}
 
@@ -366,7 +366,7 @@ def test_an_agent_whose_writes_are_suspended_can_still_be_paused(run: Run, opera
                 return
 
     operator.start(decide)
-    script = "sh -c 'sudo id; sleep 2; :'; sh -c 'cat /etc/shadow; sleep 2; :'; sleep 5"
+    script = "sh -c 'sudo id; sleep 4; :'; sh -c 'cat /etc/shadow; sleep 4; :'; sleep 5"
     record = run(script, policy={**ASK, "rules": rules_}, budget=TIME)
     assert seen == ["pause", "suspend_writes"]
     actions = [one["action"] for one in record.evidence.summary.interventions]
@@ -376,7 +376,7 @@ def test_an_agent_whose_writes_are_suspended_can_still_be_paused(run: Run, opera
 
 def test_writes_stay_suspended_in_the_next_turn_until_they_are_decided_about(run: Run) -> None:
     """The checks get a workspace that can be written."""
-    first = "sh -c 'sudo id; sleep 2; :'"
+    first = "sh -c 'sudo id; sleep 3; :'"
     probes = "i=0; while touch probe && [ $i -lt 600 ]; do i=$((i+1)); sleep 0.1; done; touch late; true"
 
     def work(turn: Turn) -> Ending:

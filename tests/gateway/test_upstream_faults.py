@@ -31,7 +31,7 @@ def ask_and_break(made: Rig, **keys: Any) -> None:
 
 def settled(made: Rig, *types: str, count: int = 1) -> list[dict[str, Any]]:
     """The gateway writes an event after the client got its last byte."""
-    ends = time.monotonic() + 60
+    ends = time.monotonic() + 300
     while len(made.payloads(*types)) < count and time.monotonic() < ends:
         time.sleep(0.01)
     found: list[dict[str, Any]] = made.payloads(*types)

@@ -28,7 +28,7 @@ def mounts(own: Path) -> list[str]:
 
 def assert_no_mount_was_added(before: list[str], own: Path) -> None:
     """What another process mounts for a while goes away again; what was left behind stays."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while added := sorted(set(mounts(own)) - set(before)):
         assert time.monotonic() < deadline, added
         time.sleep(0.05)

@@ -83,9 +83,9 @@ def viewing(root: Path, records: Records | None = None, log: Path | None = None)
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        assert ready.wait(60)
+        assert ready.wait(300)
         yield Viewer(found[0], site)
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(60)
+        thread.join(300)
         site.records.close()

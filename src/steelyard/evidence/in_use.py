@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
+
+# Before each look: another process that looks holds the lock itself, for a moment.
+_PAUSES_S = (0.0, 0.001, 0.005)
 
 
 class InUse:
@@ -44,11 +48,18 @@ def is_in_use(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return all(_is_held(descriptor, pause_s) for pause_s in _PAUSES_S)
     except OSError:
         return False
     finally:
         os.close(descriptor)
+
+
+def _is_held(descriptor: int, pause_s: float) -> bool:
+    if pause_s:
+        time.sleep(pause_s)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
     return False

@@ -61,6 +61,10 @@ class StudyLock:
                 return
 
     def release(self) -> None:
+        if self._connection is not None:
+            # The server sees the end of a connection a moment later, and would refuse who asks at once.
+            with suppress(sa.exc.SQLAlchemyError):
+                self._connection.execute(sa.select(sa.func.pg_advisory_unlock(self._key)))
         self._is_taken = False
         self._drop()
 

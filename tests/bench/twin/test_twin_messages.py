@@ -112,6 +112,18 @@ def test_a_number_in_words_is_changed_too() -> None:
     assert f"should be {words[int(number[1])]}" in text
 
 
+@pytest.mark.parametrize(
+    ("source", "path"),
+    [
+        (javascript("assert.equal(power(2), '²');"), "x.test.js"),
+        ('#[test]\nfn is_it() {\n    assert_eq!(power(2), "²");\n}\n', "tests/x.rs"),
+    ],
+    ids=["javascript", "rust"],
+)
+def test_a_digit_without_a_value_is_a_text_as_any_other(source: str, path: str) -> None:
+    assert "²" not in made(source, path=path).source.decode()
+
+
 def test_an_example_in_a_docstring_is_not_changed() -> None:
     text = made(python('""">>> total(2, 3)\n57\n"""\nassert total(2, 3) == 57')).source.decode()
     assert "\n        57\n" in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.bench.twin import readings
+from steelyard.bench.twin.catalogue import twin_of
 from steelyard.bench.twin.readings import Readings
 
 
@@ -48,3 +49,20 @@ def test_what_was_used_least_recently_goes_first(
         kept.of(source, lambda _: pytest.fail("it is kept"))
     kept.of(sources[1], lambda text: asked.append(text[:1]) or 1)  # type: ignore[func-returns-value]  # on the way
     assert asked == [*(source[:1] for source in sources), sources[1][:1]]
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "1." + "9" * 5000, "1e" + "9" * 5000, "0x" + "9" * 5000])
+@pytest.mark.parametrize(
+    ("path", "test"),
+    [
+        ("test_x.py", "def test_it():\n    assert f(1) == {}\n"),
+        ("x.test.js", "test('it', () => {{ assert.equal(f(1), {}); }});\n"),
+        ("x_test.go", 'package x\nfunc TestIt(t *testing.T) {{\n\tif f(1) != {} {{ t.Fatal("no") }}\n}}\n'),
+        ("tests/x.rs", "#[test]\nfn it() {{ assert_eq!(f(1), {}); }}\n"),
+    ],
+    ids=["python", "javascript", "go", "rust"],
+)
+def test_a_number_of_more_digits_than_python_reads_breaks_no_twin(path: str, test: str, number: str) -> None:
+    source = test.format(number).encode()
+    twin = twin_of(path, source, b"secret")
+    assert twin is None or twin.original == source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,21 @@ def evaluation(line: dict[str, Any]) -> dict[str, Any]:
 def test_the_reward_is_the_verifiers_word(graded: Graded) -> None:
     line = graded(HALF)
     assert (line["verdict"], line["reward"], line["score"]) == ("pass", 1.0, 1.0)
+
+
+def written_by(line: dict[str, Any]) -> str:
+    outcome = RunFolder(Path(line["folder"])).read_json("checks/verify/outcome.json")
+    return str(outcome["verified"]["written_by"])
+
+
+@pytest.mark.parametrize("name", [f"{'a' * 150}/{'b' * 150}", os.fsdecode(b"\xff")], ids=["long", "bytes"])
+def test_the_writer_of_the_reward_is_known_whatever_the_verifiers_files_are_called(
+    graded: Graded, name: str
+) -> None:
+    """Those that mention the reward are named to init."""
+    without = written_by(graded(HALF))
+    line = graded(HALF, files={f"tests/{name}": "the reward\n"})
+    assert (line["verdict"], written_by(line)) == ("pass", without)
 
 
 def test_a_part_of_the_reward_is_a_failure_with_that_reward(graded: Graded) -> None:

@@ -21,7 +21,7 @@ import pytest
 from authoring import PATIENT, Author, Steelyard
 from command_line import run_command
 
-PATIENCE_S = 120.0
+PATIENCE_S = 600.0
 WAITS = "echo working; echo to-stderr >&2; while [ ! -e stop ]; do sleep 0.1; done"
 
 
@@ -85,7 +85,9 @@ def test_a_running_run_is_shown_as_running_and_its_output_grows(
     with started(
         tmp_path, cache, "run", author.write(budget=PATIENT), "--agent", f"command:{WAITS}", "--out", runs
     ):
-        wait_for(lambda: any(path.read_text() == "working\n" for path in runs.glob("*/agent/stdout.txt")))
+        wait_for(
+            lambda: {one.read_text() for one in runs.glob("*/agent/std*.txt")} == {"working\n", "to-stderr\n"}
+        )
         (line,) = steelyard("runs", "--runs", runs, "--json").lines
         assert (line["state"], line["phase"]) == ("running", "agent")
         shown = steelyard("show", "last", "--runs", runs)

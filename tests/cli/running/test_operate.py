@@ -51,7 +51,7 @@ def start(author: Author, script: Any, tmp_path: Path, cache: Path) -> Iterator[
 
 
 def waiting(steelyard: Steelyard) -> dict[str, Any]:
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 600
     while not (lines := steelyard("operate", "--json").lines):
         assert time.monotonic() < deadline
     first: dict[str, Any] = lines[0]
@@ -109,7 +109,7 @@ def test_a_controller_that_is_killed_while_its_run_waits_leaves_nothing_behind(
     assert (after["run"], after["state"]) == (events.parent.name, "interrupted")
     assert "its controller ended while the run was" in steelyard("operate").out
     assert "nothing runs" in steelyard("operate", "last", "resume", "--reason", "x").err
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while left := _processes_with(f"sudo id; sleep 3; : {tmp_path}".encode()):
         assert time.monotonic() < deadline, left
         time.sleep(0.05)
@@ -117,7 +117,7 @@ def test_a_controller_that_is_killed_while_its_run_waits_leaves_nothing_behind(
 
 def intervened(where: Path, action: str) -> Path:
     """The log of the run, once it has that intervention."""
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline:
         for log in where.glob(".steelyard/runs/*/events.jsonl"):
             if f'"action":"{action}"' in log.read_text() and '"type":"intervention"' in log.read_text():

@@ -89,11 +89,11 @@ def test_a_controller_that_stalls_gives_no_more_time(sandbox: Sandbox, line: str
             stalled.set()
             time.sleep(6)
 
-    begun = time.time_ns()
     done = sandbox.run(Command(("sh", "-c", line), timeout_s=1, keep_bytes=10), stall)
     assert done.timed_out
-    ticks = sandbox.run(Command(("cat", "ticks"))).stdout.text.split()
-    assert max(map(int, ticks), default=begun) - begun < 5e9
+    # From the first tick on: a busy machine may take long to start a command.
+    ticks = [int(one) for one in sandbox.run(Command(("cat", "ticks"))).stdout.text.split()]
+    assert max(ticks, default=0) - min(ticks, default=0) < 5e9
     assert len(sandbox.run(Command(("sh", "-c", "echo /proc/[0-9]*"))).stdout.text.split()) == 2
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from fake_study import FakeStudy
 from small_study import MakeContract, SmallStudy, folders
 
@@ -121,6 +122,20 @@ def test_a_server_that_was_away_for_long_gives_the_lock_back_to_its_controller(
     lock.release()
     assert can_lock(postgres.url, study)
     engine.dispose()
+
+
+def test_the_lock_of_a_study_that_has_ended_is_free_before_its_connection_ends(
+    postgres: PostgresServer,
+) -> None:
+    """The server sees the end of a connection a moment later: who starts the study again at once would be refused."""
+    engine = open_database(Path(), postgres.url)
+    statements: list[str] = []
+    sa.event.listen(engine, "before_cursor_execute", lambda *event: statements.append(event[2]))
+    lock = StudyLock(engine, "cd" * 32)
+    lock.take()
+    lock.release()
+    engine.dispose()
+    assert "pg_advisory_unlock" in statements[-1]
 
 
 def test_a_clock_that_goes_back_repeats_nothing(fake_study: FakeStudy, contract: MakeContract) -> None:

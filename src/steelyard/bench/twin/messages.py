@@ -27,6 +27,7 @@ _NUMERALS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"),
     *("twelve", "thirteen", "fourteen", "fifteen"),
 )
+_NUMBERS = frozenset(map(str, range(len(_NUMERALS))))  # other digits, as in `²`, have no value
 _TOKEN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SHORT = 3
 _NESTED = ((b"(", b")"), (b"{", b"}"))  # calls, and the values of an f-string
@@ -188,7 +189,7 @@ def _wordings(old: str, new: str) -> Iterator[tuple[str, str]]:
         pairs.append((old[1:-1], new[1:-1]))
     pairs.append((old.strip(_QUOTES), new.strip(_QUOTES)))
     pairs += [(one.lower(), two.lower()) for one, two in pairs[-1:]]
-    if all(one.isdigit() and int(one) < len(_NUMERALS) for one in (old, new)):
+    if all(one in _NUMBERS for one in (old, new)):
         words = _NUMERALS[int(old)], _NUMERALS[int(new)]
         pairs += [words, (words[0].capitalize(), words[1].capitalize())]
     seen = dict.fromkeys(pairs)

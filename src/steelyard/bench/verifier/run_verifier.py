@@ -48,7 +48,7 @@ _READ = (
 )
 _ABSENT, _LOCKED = 3, 4
 _MENTIONS = re.compile(rb"reward|rubric", re.IGNORECASE)
-MAX_PROGRAMS = 60
+MAX_PROGRAMS, MAX_PATH_BYTES = 60, 255  # that init takes
 
 
 class VerifierRan(NamedTuple):
@@ -87,8 +87,15 @@ def own_programs(contract: Contract, spec: VerifierSpec) -> tuple[str, ...]:
     files = {
         name: file.path for name, file in contract.files_beside(spec.script).items() if file.mode != "link"
     }
-    names = [name for name, path in files.items() if _MENTIONS.search(path.read_bytes()[:MAX_ARTIFACT_BYTES])]
-    return rubric, *([f"{TESTS}/{name}" for name in names] if len(names) <= MAX_PROGRAMS else [f"{TESTS}/"])
+    programs = [f"{TESTS}/{name}" for name, path in files.items() if _MENTIONS.search(_beginning(path))]
+    longest = max((len(one.encode(errors="surrogateescape")) for one in programs), default=0)
+    fit = len(programs) <= MAX_PROGRAMS and longest <= MAX_PATH_BYTES
+    return rubric, *(programs if fit else [f"{TESTS}/"])
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_ARTIFACT_BYTES)
 
 
 def _is_program(path: Path) -> bool:

@@ -35,7 +35,7 @@ def guarding_payload(paths: Sequence[str], writers: Sequence[str] = ()) -> bytes
         return b""
     calls, steps = guarded_calls(table), guarding_program(table)
     rows = b"".join(struct.pack("<III", *call[1:]) for call in calls)
-    names = b"".join(path.encode() + b"\0" for path in (*paths, "", *writers))
+    names = b"".join(path.encode(errors="surrogateescape") + b"\0" for path in (*paths, "", *writers))
     return struct.pack("<I", len(calls)) + rows + struct.pack("<I", len(steps)) + steps + names
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 STATUS_CODES = (200, 201, 204, 301, 302, 304, 400, 401, 403, 404, 409, 422, 500, 503)
 _SMALL = 12
+MOST_CHARS = 1000  # of a number: Python reads no decimal one of more than 4300 digits
 _LARGE = 10**15  # from here on a double no longer tells neighbours apart
 _DECIMAL = re.compile(
     r"(?P<whole>[\d_]*)(?P<point>\.?)(?P<part>[\d_]*)(?P<power>(?:[eE][+-]?\d+)?)(?P<end>n?)"
@@ -41,6 +42,8 @@ def other_integers(value: int) -> list[int]:
 
 def other_numbers(text: str) -> list[str]:
     """Written in the same way; not always of another value (0.0 and 0.00), so look at it."""
+    if len(text) > MOST_CHARS:
+        return []
     based = _BASED.fullmatch(text)
     if based is not None:
         return [
@@ -55,7 +58,7 @@ def other_numbers(text: str) -> list[str]:
 
 def farther(text: str) -> list[str]:
     """Decimal numbers that are further away than neighbours."""
-    parts = _DECIMAL.fullmatch(text)
+    parts = _DECIMAL.fullmatch(text) if len(text) <= MOST_CHARS else None
     if parts is None or not (parts["whole"] or parts["part"]) or parts["power"]:
         return []
     whole = int(parts["whole"].replace("_", "") or 0)
