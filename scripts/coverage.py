@@ -24,6 +24,7 @@ from steelyard.stats.cluster_interval import (
     MOST_DEGREES,
     MOST_WORTH,
     MOST_WORTH_EVEN,
+    ROUNDING,
     Z90,
     least_worth,
 )
@@ -145,7 +146,9 @@ def _sizes(tables: np.ndarray, values: np.ndarray, most: tuple[float, float], k:
     largest = contracts - 1.0 if contracts < FEW else MOST_DEGREES
     degrees = np.clip(2 * contracts / np.where(excess <= 0, 1e-9, excess), min(2.0, contracts - 1.0), largest)
     variance = second / contracts * (contracts / (contracts - 1) if contracts < FEW else 1)
-    worth = np.minimum(np.where(degrees >= contracts - 1, *most) * trials / k, mean * (1 - mean) / variance)
+    worth = np.minimum(
+        np.where(degrees >= contracts - 1 - ROUNDING, *most) * trials / k, mean * (1 - mean) / variance
+    )
     blended = 1 / (KURTOSIS_WEIGHT / degrees + (1 - KURTOSIS_WEIGHT) / (contracts - 1))
     degrees = np.where(alike, contracts - 1, np.maximum(degrees, blended))
     none_or_all = alike & ((mean <= 0) | (mean >= 1))

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steelyard.stats.cluster_interval import Z90, effective_size
+from steelyard.stats.cluster_interval import Z90, effective_size, size_of_variance
 from steelyard.stats.clusters import Cluster, cluster_variance, clustered
 from steelyard.stats.interval import Z95, wilson, wilson_ends
 from steelyard.stats.student_t import t_quantile, t_tail
@@ -107,6 +107,23 @@ def test_where_all_contracts_agree_each_counts_as_one_trial() -> None:
     made = clustered([Cluster(4, 4)] * 3)
     assert made.rate.low == pytest.approx(wilson(3, 3).low)
     assert made.rate.high == 1.0
+
+
+@pytest.mark.parametrize("trials", [10, 22, 49])
+def test_contracts_with_the_same_rate_are_worth_their_trials_where_that_rate_is_rounded(trials: int) -> None:
+    """15 / 22 * 22 is 15 less a rounding error, which is no variation between contracts."""
+    for successes in range(1, trials):
+        size = effective_size([successes] * 30, [trials] * 30)
+        assert (size.trials, size.degrees) == (30 * trials, 29)
+
+
+def test_a_kurtosis_of_3_counts_as_even_whatever_its_rounding() -> None:
+    """13, 26, 9 and 2 of 50 contracts with 0, 1, 2 and 3 successes have a kurtosis of exactly 3, so 49 degrees of freedom."""
+    counts = [0] * 13 + [1] * 26 + [2] * 9 + [3] * 2
+    rate, variance = 0.2, 0.6 / (50 * 5**2)
+    sizes = [size_of_variance(rate, variance, 3 + off, 50, (999.0, 1.0)) for off in (-1e-15, 0, 1e-15, 1e-6)]
+    assert [size.trials for size in sizes] == pytest.approx([rate * (1 - rate) / variance] * 3 + [1])
+    assert effective_size(counts, [5] * 50).trials == pytest.approx(rate * (1 - rate) / variance)
 
 
 def test_at_a_whole_effective_size_the_interval_is_scipys_wilson() -> None:

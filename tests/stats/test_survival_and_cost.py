@@ -120,6 +120,13 @@ def test_the_median_of_runs_that_do_not_succeed_often_enough_has_words() -> None
     assert "not finite" in median_time([Duration(math.nan, True)]).why
 
 
+def test_the_median_is_where_the_curve_is_one_half_up_to_rounding() -> None:
+    """10/15 after five successes, two censored, then 7/8 and 6/8 of it: one half at the ninth time, and 0.5 + 1e-16 as a product."""
+    runs = [Duration(number, number not in {6, 7}) for number in range(1, 16)]
+    assert kaplan_meier(runs)[6].survival > 0.5
+    assert median_time(runs).value == 9
+
+
 def test_the_median_of_a_few_runs_has_no_upper_end() -> None:
     found = median_time([Duration(1, True), Duration(2, True), Duration(3, True)])
     assert (found.value, found.high) == (2, math.inf)

@@ -35,6 +35,8 @@ TWO_SIDED, ONE_SIDED = 0.975, 0.95
 MOST_DEGREES = 400.0  # the normal distribution, for all that matters here
 KURTOSIS_WEIGHT = 0.9  # of the degrees by kurtosis; the rest is that of m - 1
 MOST_WORTH_EVEN, MOST_WORTH = 1.5, 1.05  # an effective sample is at most so many times the trials
+ROUNDING = 1e-9  # degrees that differ by less are the same: a kurtosis of 3 has exactly m - 1 of them
+_ALIKE = 1e-18  # a mean square of counts that is rounding
 
 
 class EffectiveSize(NamedTuple):
@@ -72,7 +74,7 @@ def effective_size(successes: Sequence[int], trials: Sequence[int]) -> Effective
     rate = sum(successes) / total
     squares = [(y - rate * n) ** 2 for y, n in zip(successes, trials, strict=True)]
     second = math.fsum(squares) / contracts
-    if second == 0:
+    if second <= _ALIKE:
         return EffectiveSize(float(total), contracts - 1.0)
     kurtosis = math.fsum(one**2 for one in squares) / contracts / second**2
     most = MOST_WORTH_EVEN * total, MOST_WORTH * total
@@ -93,7 +95,7 @@ def size_of_variance(
     if contracts < FEW:
         variance *= contracts / (contracts - 1)
     by_kurtosis = degrees_of(kurtosis, contracts)
-    worth = min(most[by_kurtosis < contracts - 1], rate * (1 - rate) / variance)
+    worth = min(most[by_kurtosis < contracts - 1 - ROUNDING], rate * (1 - rate) / variance)
     blended = 1 / (KURTOSIS_WEIGHT / by_kurtosis + (1 - KURTOSIS_WEIGHT) / (contracts - 1))
     return EffectiveSize(worth, max(by_kurtosis, blended))
 

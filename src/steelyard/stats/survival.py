@@ -17,6 +17,7 @@ from steelyard.stats.estimate import Estimate, check_level, count_missing, unkno
 
 Floats = npt.NDArray[np.float64]
 _NONE = 1e-24  # a variance that is rounding
+_HALF = 0.5 + 1e-9  # the curve is a product of shares, which is exactly one half only up to rounding
 
 
 class Duration(NamedTuple):
@@ -89,7 +90,7 @@ def median_time(durations: Sequence[Duration], level: float = 0.95) -> Estimate:
         return unknown("a time is missing, not finite or negative", method=method, n=len(durations))
     clusters = len({one.cluster for one in durations})
     steps = curve_steps(durations, level)
-    value = next((step.time for step in steps if step.survival <= 0.5), None)
+    value = next((step.time for step in steps if step.survival <= _HALF), None)
     if value is None:
         return unknown(
             "half of the trials have not succeeded by the longest time",

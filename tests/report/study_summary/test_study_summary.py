@@ -251,6 +251,13 @@ def test_conditions_that_differ_are_listed() -> None:
     assert same.differences == ()
 
 
+def test_contracts_that_a_difference_does_not_name_are_counted() -> None:
+    lines = [line("pass", agent, contract=name) for agent in "xy" for name in "abcdefg"]
+    other = RunContext(conditions={"budget": "b2", "graders": "g1"}, agent_version="v2")
+    (found,) = summary(*lines, contexts=[context()] * 7 + [other] * 7).comparisons
+    assert [one.sentence for one in found.differences] == ["budget: b1 and b2 (a, b, c, d, e and 2 more)"]
+
+
 def judged(model: str, verdict: str = "pass", agent: str = "x", **more: Any) -> dict[str, Any]:
     opinions = [{"model": model}] if model else []
     return line(verdict, agent, judge={"verdict": "PASS", "opinions": opinions} if model else None, **more)

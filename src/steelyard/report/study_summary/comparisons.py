@@ -273,7 +273,10 @@ def differences(one: Sequence[TrialRecord], two: Sequence[TrialRecord]) -> tuple
         if digest in second:
             for what, left, right in _unlike(first[digest], second[digest]):
                 where.setdefault((what, left, right), []).append(first[digest][0].contract)
-    found = [Difference(*key, tuple(sorted(names)[:MOST_NAMED])) for key, names in where.items()]
+    found = [
+        Difference(*key, tuple(sorted(names)[:MOST_NAMED]), max(0, len(names) - MOST_NAMED))
+        for key, names in where.items()
+    ]
     for side in (one, two):
         versions = sorted({each.context.agent_version for each in side if each.context})
         if len(versions) > 1:

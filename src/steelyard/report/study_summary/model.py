@@ -164,6 +164,13 @@ class Difference:
     first: str
     second: str
     contracts: tuple[str, ...] = ()
+    contracts_left_out: int = 0  # that differ too, and are not named
+
+    @property
+    def sentence(self) -> str:
+        more = f" and {self.contracts_left_out} more" if self.contracts_left_out else ""
+        where = f" ({', '.join(self.contracts)}{more})" if self.contracts else ""
+        return f"{self.what}: {self.first} and {self.second}{where}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,11 +184,7 @@ def _decided(records: Sequence[TrialRecord]) -> dict[str, Cluster]:
 
 
 def _refusal(comparison: AgentComparison) -> str:
-    listed = [
-        f"  {one.what}: {one.first} and {one.second}"
-        + (f" ({', '.join(one.contracts)})" if one.contracts else "")
-        for one in comparison.differences
-    ]
+    listed = [f"  {one.sentence}" for one in comparison.differences]
     return "\n".join(
         [
             f"{comparison.first} and {comparison.second} were not run under the same conditions:",

@@ -101,11 +101,7 @@ def significance(one: AgentComparison) -> str:
 
 def unlike(one: AgentComparison) -> list[str]:
     """Conditions that differ between the two agents."""
-    return [
-        f"{each.what}: {each.first} and {each.second}"
-        + (f" ({', '.join(each.contracts)})" if each.contracts else "")
-        for each in one.differences
-    ]
+    return [each.sentence for each in one.differences]
 
 
 def _outcomes(agents: Sequence[AgentNumbers]) -> Section:
