@@ -95,7 +95,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=["auto", *FORMATS],
         default="auto",
-        help="what SOURCE is, if its names do not tell",
+        help="the format of SOURCE, if its file names do not show it",
     )
     parser.add_argument("--force", action="store_true", help="replace contracts that are there and differ")
     parser.add_argument("--no-check", action="store_true", help="do not check what was written")
