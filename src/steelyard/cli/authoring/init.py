@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from steelyard.contract.scaffold.languages import LANGUAGES
-from steelyard.contract.scaffold.write_contract import ContractSource, WrittenContract, write_contract
+from steelyard.contract.scaffold.write_contract import Asked, Written, write_contract
 from steelyard.contract.snapshot.work_tree import uncommitted
 from steelyard.errors import OperatorFault
 from steelyard.filesystem.tree import shown
@@ -46,8 +46,7 @@ def run(args: argparse.Namespace) -> int:
         )
     source = None if args.git is None else Path(args.git)
     written = write_contract(
-        args.folder,
-        ContractSource(source, args.commit, args.tree, args.id, args.language, args.question, _node()),
+        args.folder, Asked(source, args.commit, args.tree, args.id, args.language, args.question, _node())
     )
     if args.git is not None and (changed := uncommitted(Path(args.git))):
         sys.stderr.write(
@@ -66,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _lines(args: argparse.Namespace, written: WrittenContract) -> list[str]:
+def _lines(args: argparse.Namespace, written: Written) -> list[str]:
     has_own_repo = args.git is None and args.tree is None and not args.question
     language = [f"for   {written.language} ({written.because}); --language chooses another"]
     return [
