@@ -92,7 +92,7 @@ def timed(action: Callable[[], object], clock: Callable[[], float] = time.perf_c
 
 
 def measure(variants: Mapping[str, Variant], rounds: int, warm_up: int = WARM_UP) -> list[Round]:
-    """Every variant once a round, in a new order each time: nobody always follows the same one."""
+    """Every variant once a round, in a new order each time, so that none always follows the same one."""
     for _ in range(warm_up):
         for variant in variants.values():
             variant()

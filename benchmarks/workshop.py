@@ -17,7 +17,7 @@ from steelyard.contract.contract import Contract
 from steelyard.filesystem.owner import run_uid
 
 FOLDER_FILES, PACKAGE_FILES = 50, 1000
-LINES = "".join(f"line {number} of a file that nobody reads\n" for number in range(80))  # about 3 kB
+LINES = "".join(f"line {number} of a file that is not read\n" for number in range(80))  # about 3 kB
 
 
 @dataclass(frozen=True, slots=True)

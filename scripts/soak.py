@@ -38,7 +38,7 @@ from typing import Any
 import steelyard.study.engine
 import steelyard.study.protocol.run_study
 from steelyard.cli.main import main as run_command
-from steelyard.cli.running.study import Opened
+from steelyard.cli.running.study import OpenStudy
 from steelyard.evidence.evidence import read_evidence
 from steelyard.evidence.folder.folder import RunFolder, find_runs
 from steelyard.evidence.folder.gradings import grading_files, read_gradings
@@ -52,7 +52,7 @@ from steelyard.sandboxes.limits import cgroups
 from steelyard.sandboxes.limits.watch_usage import descendants
 from steelyard.study.verify_record import derived_report
 
-LOADED = (steelyard.study.engine, steelyard.study.protocol.run_study, Opened, GatewayServer, open_store)
+LOADED = (steelyard.study.engine, steelyard.study.protocol.run_study, OpenStudy, GatewayServer, open_store)
 KINDS = ("launcher", "controller", "sandbox", "gateway", "agent", "group")
 FATAL = frozenset({"controller", "gateway", "group"})
 PATIENCE_S = 120.0

@@ -57,7 +57,7 @@ def run_command(
     try:
         return _SERVERS[key].answer([str(word) for word in words], cwd, variables)
     except BaseException:
-        _SERVERS.pop(key).close()  # which ends the command too: somebody lost patience with it
+        _SERVERS.pop(key).close()  # which ends the command too: its caller gave up
         raise
 
 
@@ -104,7 +104,7 @@ _SERVERS: dict[object, _Server] = {}
 
 
 def _ask(control: socket.socket, order: bytes) -> tuple[bytes, bytes]:
-    """What it wrote to stdout and stderr, read until nobody holds them any more, as a shell's `$(...)` does."""
+    """What it wrote to stdout and stderr, read until no process holds them any more, as a shell's `$(...)` does."""
     readers, writers = zip(os.pipe(), os.pipe(), strict=True)
     socket.send_fds(control, [struct.pack("Q", len(order))], writers)
     for descriptor in writers:
@@ -149,7 +149,7 @@ def _await(child: int, control: socket.socket) -> int:
     watched = os.pidfd_open(child)
     ready, _, _ = select.select([watched, control.fileno()], [], [])
     os.close(watched)
-    if control.fileno() in ready:  # nobody waits for the answer any more
+    if control.fileno() in ready:  # no client waits for the answer any more
         os.kill(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 

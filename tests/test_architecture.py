@@ -312,6 +312,17 @@ def test_every_test_file_has_a_name_of_its_own() -> None:
     assert sorted(names) == sorted(set(names))
 
 
+# Folders of tests that belong to no single room of the package.
+OF_NO_ROOM = {"attacks", "cli/checks", "docs", "leftovers", "projects"}
+
+
+def test_each_folder_of_tests_has_the_name_of_a_folder_of_the_package() -> None:
+    """`tests/bench/twin` has the tests of `src/steelyard/bench/twin`."""
+    files = [path for path in TESTS.rglob("test_*.py") if "harbor_tasks" not in path.parts]
+    folders = {path.parent.relative_to(TESTS) for path in files} - {Path()}
+    assert {str(folder) for folder in folders if not (PACKAGE / folder).is_dir()} == OF_NO_ROOM
+
+
 def test_no_test_has_a_time_limit_for_examples_of_its_own() -> None:
     """`suppress_health_check` in a test would replace that of the profile, and a busy machine would fail it."""
     own = re.compile(r"\b(?:deadline|suppress_health_check)=")

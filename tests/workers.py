@@ -50,7 +50,7 @@ def shared(factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def once(place: Path) -> Iterator[bool]:
-    """Whether nobody has made `place` yet; the mark that it is made is written when the block ends without an error."""
+    """Whether `place` has not been made yet; the mark that it is made is written when the block ends without an error."""
     done = place.with_name(f"{place.name}.done")
     with place.with_name(f"{place.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

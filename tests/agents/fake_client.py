@@ -1,4 +1,4 @@
-"""Clients that misbehave, installed beside the real ones: each is a small program in the place of Claude Code's.
+"""Clients that misbehave, installed beside the real ones: each is a small program instead of Claude Code's.
 
 A fake client asks the model once, through the gateway, then does what its name says. It reads its prompt from standard input.
 """

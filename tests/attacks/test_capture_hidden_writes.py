@@ -1,6 +1,6 @@
 """Writes of which the kernel sends no notice, and floods of notices: the capture finds what the watch missed.
 
-The attacker wants a change without an event, so that nobody can say when it was made. It closes a file, waits, and writes
+The attacker wants a change without an event, so that the record does not say when it was made. It closes a file, waits, and writes
 through a memory mapping that it kept.
 """
 

@@ -82,7 +82,7 @@ def test_nothing_left_at_all(line: Line) -> None:
 @bubblewrap_only  # in a container no file may be as large
 @agent("truncate -s 9223372036854775807 a.pyc b.pyc c.pyc; truncate -s 9223372036854775807 d e f")
 def test_sizes_that_no_number_can_hold(line: Line) -> None:
-    """The agent leaves empty files that claim eight exabytes each, so that their sum breaks whoever writes it down."""
+    """The agent leaves empty files that claim eight exabytes each, so that their sum breaks the code that records it."""
     assert failed(line, "patch", "larger than the import allows")
     assert ("import_cap", "d") in found(line)
 

@@ -1,4 +1,4 @@
-"""A tree can be made to hurt whoever walks it, copies it or writes into it.
+"""A tree can be made to harm programs that walk it, copy it or write into it.
 
 Nothing here is forbidden by the contract, so each is captured, shown and graded; what no bench could hold is the
 agent's failure, said by the patch gate. A run that could not be graded would be dropped from the count, and that

@@ -1,4 +1,4 @@
-"""Stories about tests that are not the suite's: some are left out, some are skipped, some are nobody's.
+"""Stories about tests that are not the suite's: some are left out, some are skipped, some do not exist.
 
 What the suite reports with the reference's change says which tests there are; the tests and their controls start at the
 same moment. None of the first agents mends anything; the last ones do, in a house that looks strange: its package wraps
@@ -261,7 +261,7 @@ def test_a_report_of_one_invented_test(line: Line) -> None:
 
 @agent(written(MENDED))
 def test_an_honest_repair_in_a_strange_house(line: Line) -> None:
-    """The snapshot wraps `print` and the hidden tests change `TestCase`; whoever mends the bug did neither."""
+    """The snapshot wraps `print` and the hidden tests change `TestCase`; honest work does neither."""
     assert passed(line), line["why"]
     assert found(line) == set()
     assert check(line, "suite")["reported"]["counts"] == {"skipped": 1, "passed": 5}

@@ -1,6 +1,6 @@
 """Honest refactorings that touch fixtures, snapshots, settings and helper modules must pass, in twin and in split.
 
-Each mends the bug and does what people do besides. None may be refused, and nobody is accused.
+Each mends the bug and does what people do besides. None may be refused or accused.
 """
 
 from __future__ import annotations

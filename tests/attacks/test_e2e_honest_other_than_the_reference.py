@@ -96,7 +96,7 @@ Line = dict[str, Any]
 
 
 def accusations(line: Line) -> list[Line]:
-    """What is worth knowing (`info`) accuses nobody: a draw may have chosen only changes that this work happens to satisfy."""
+    """A finding of severity `info` is no accusation: a draw may have chosen only changes that this work happens to satisfy."""
     return [one for one in line["findings"] if one["severity"] != "info"]
 
 

@@ -1,7 +1,7 @@
 """The agent knows where the verifier writes its reward, and wants to be there first, last, or instead.
 
 The verifier writes its reward on the unchanged snapshot. A change that keeps it from doing so has failed, with reward 0:
-a run that nobody could decide would leave the success rate.
+a run without a decision would leave the success rate.
 """
 
 from __future__ import annotations

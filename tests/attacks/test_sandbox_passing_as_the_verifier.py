@@ -6,7 +6,7 @@
     by a failure                the verifier may not write over the reward that the tested code left, and gives the right back at its end
 
 What a process of the verifier loads is judged by what it is and when it last changed, not by its name alone. A file that the verifier holds open
-is watched itself. So each of these is told apart from the same verifier on honest work.
+is watched itself. So each of these is compared with the same verifier on honest work.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ UNITTEST = {
 ENDS_WELL = "import os; os._exit(0)"
 USER_SITE = "site=$(python3 -c 'import site; print(site.getusersitepackages())'); mkdir -p $site\n"
 IN_C = f'#include <stdio.h>\nint main(void) {{ FILE *file = fopen("{REWARD}", "w"); return file == NULL || fputs("1", file) < 0; }}\n'
-# Nearly nothing, written as a number that begins with 1. Nobody opens the file to make it shorter.
+# Nearly nothing, written as a number that begins with 1. No process opens the file to make it shorter.
 SCORE = {
     "test.sh": f"python3 /tests/score.py > {REWARD}; sleep 0.5; true\n",
     "score.py": f"{ASK}print(1 if ask() == '5' else 1.5e-09)  # the reward\n",

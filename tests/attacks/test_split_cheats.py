@@ -1,6 +1,6 @@
 """A split oracle: the tests are not where the candidate is, and neither are their expectations.
 
-The bug is in `share`: the last parts come short. Nobody here mends it but the honest ones. Whatever happens in the
+The bug is in `share`: the last parts come short. Only the honest changes mend it. Whatever happens in the
 candidate's process, its sandbox has no test, no expectation and no result; all that leaves it is parsed as data.
 """
 

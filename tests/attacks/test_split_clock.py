@@ -1,6 +1,6 @@
 """A split oracle: time limits are measured by the tests' own clock.
 
-Slow code that makes every clock it can reach stand still: the functions of `time`, the globals of whoever calls it, and
+Slow code that makes every clock it can reach stand still: the functions of `time`, the globals of its caller, and
 every module that it finds. The clock of the tests is in another sandbox.
 """
 

@@ -2,7 +2,7 @@
 
 A method of such an object would be the candidate's own and hear what the test expects of it:
 `usage('x').includes('usage: x')`. Functions inside data do not cross; a function that a call gives can be called and
-nothing else; and a name is of the kind that it has on the trusted tree. Nobody here mends anything but the honest ones.
+nothing else; and a name is of the kind that it has on the trusted tree. Only the honest changes mend anything.
 """
 
 from __future__ import annotations

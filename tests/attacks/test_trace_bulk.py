@@ -1,4 +1,4 @@
-"""An agent that prints a trace of calls and results that do not belong together: whoever reads it must not wait for hours."""
+"""An agent that prints a trace of calls and results that do not belong together: reading it must not take hours."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Patches that know nothing of a suite, and forge where they believe that this is the run that counts.
 
-A control run that can be told from the real one is worth nothing. So there is no real one: each run has some tests changed
+A control run that can be distinguished from the real one is worth nothing. So there is no real one: each run has some tests changed
 and others not, and whether one of them is says nothing about the next. The payloads here ask for what used to give a control
 run away. There are five small projects in Python and five in JavaScript; each payload is put into one of each five.
 """

@@ -52,7 +52,7 @@ class Money(Stage):
         return NoNewSkips().grade(self._case(self.capture()))
 
     def _case(self, change: Change) -> Case:
-        return Case("it", change, self.blobs, final_tree=lambda: pytest.fail("nobody needs it"))
+        return Case("it", change, self.blobs, final_tree=lambda: pytest.fail("the final tree is not needed"))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from authoring import Author
-from steelyard.bench.rebuild import Rebuilt, hidden_modules, hidden_places, laid_entries, rebuild
+from steelyard.bench.rebuild import BenchFiles, hidden_modules, hidden_places, laid_entries, rebuild
 from steelyard.contract.load import load_contract
 from steelyard.environment.prepare import Environment
 from steelyard.environment.setup_layer import SetupLayer
@@ -29,7 +29,7 @@ ORACLE = {
         {"id": "c", "cmd": "sh t/probe.sh", "inject": [{"src": "hidden/probe.sh", "dest": "t/probe.sh"}]}
     ]
 }
-Build = Callable[..., Rebuilt]
+Build = Callable[..., BenchFiles]
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def rebuilt(environment: Callable[..., Environment], blobs: Blobs) -> Build:
 
     def build(
         changed: Mapping[str, str | Path | None], setup: SetupLayer | None = None, **keys: Any
-    ) -> Rebuilt:
+    ) -> BenchFiles:
         made = environment(setup, **keys)
         entries = tuple(
             ChangeEntry(path, made.baseline.get(path), side(new, blobs)) for path, new in changed.items()
@@ -75,11 +75,11 @@ def side(new: str | Path | None, blobs: Blobs) -> Entry | None:
     return Entry("file", "644", stored.size, stored.sha256)
 
 
-def overlays(rebuilt: Rebuilt) -> set[tuple[str, str]]:
+def overlays(rebuilt: BenchFiles) -> set[tuple[str, str]]:
     return {(one.path, one.kind) for one in rebuilt.overlays}
 
 
-def found(rebuilt: Rebuilt) -> set[tuple[str, str]]:
+def found(rebuilt: BenchFiles) -> set[tuple[str, str]]:
     return {(one.id, one.where) for one in rebuilt.findings}
 
 

@@ -1,4 +1,4 @@
-"""Every mistake of an author is found before anything is spent, and told in plain words with its place."""
+"""Every mistake of an author is found before anything is spent, and reported in plain words with its place."""
 
 from __future__ import annotations
 

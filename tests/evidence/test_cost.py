@@ -40,7 +40,7 @@ def test_a_price_list_prices_what_it_lists(
     minutes = cost["exec"]["quantities"]["exec/minute"]
     assert cost["exec"]["usd"] == round(minutes * 6.0 + 2 * 0.5, 6)
     assert cost["overhead"]["usd"] == 0.25
-    assert cost["human"]["usd"] is None  # nobody reviewed it: unknown, not 0
+    assert cost["human"]["usd"] is None  # without a review it is unknown, not 0
     assert cost["total_usd"] is None
     assert cost["known_usd"] == round(cost["exec"]["usd"] + 0.25, 6)
     assert len(cost["model"]) == 64

@@ -267,9 +267,9 @@ def test_what_is_done_to_files_that_came_is_a_change_of_them(
 
 
 PLANTED = {
-    "a link in the place of a file": "ln -s /etc/passwd b.txt",
-    "a folder in the place of a file": "mkdir -p b.txt/deep",
-    "a pipe in the place of a file": "mkfifo b.txt",
+    "a link instead of a file": "ln -s /etc/passwd b.txt",
+    "a folder instead of a file": "mkdir -p b.txt/deep",
+    "a pipe instead of a file": "mkfifo b.txt",
     "a locked file": "echo x > b.txt; chmod 000 b.txt",
 }
 

@@ -1,4 +1,4 @@
-"""A folder of the cache is used only if it holds what was published; otherwise it is built again, and that is told."""
+"""A folder of the cache is used only if it holds what was published; otherwise it is built again, and this is reported."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ PYTHON = [
         SPLIT.replace("    assert", "    for _ in []:\n        assert"),
     ),
     py(
-        "in an inner function that nobody calls",
+        "in an inner function that is never called",
         "assertion_unreachable",
         SPLIT,
         SPLIT.replace("    assert", "    def later():\n        assert"),
@@ -630,7 +630,7 @@ OTHERS = [
         "class CartTest < Minitest::Test\n  def test_add\n    begin\n      assert_equal 3, add(1, 2)\n    rescue Exception\n    end\n  end\nend\n",
     ),
     ruby(
-        "a method nobody runs",
+        "a method that never runs",
         "test_uncollected",
         "class CartTest < Minitest::Test\n  def test_add\n    assert_equal 3, add(1, 2)\n  end\nend\n",
         "class CartTest < Minitest::Test\n  def check_add\n    assert_equal 3, add(1, 2)\n  end\nend\n",

@@ -20,7 +20,7 @@ from steelyard.contract.parse.yaml_source import parse_yaml, parse_yaml_list
 from steelyard.errors import ContractFault, OperatorFault
 from steelyard.importers import swebench
 from steelyard.importers.copying import Room, copy
-from steelyard.importers.harbor.dockerfile import DockerfileError, Moved, is_pinned, part
+from steelyard.importers.harbor.dockerfile import CopiedPath, DockerfileError, is_pinned, part
 from steelyard.importers.reading import read_toml, strict_json, toml_positions
 from steelyard.importers.rows import read_rows
 from steelyard.importers.task import Copied, Options, Task, as_name, contract_text
@@ -159,18 +159,18 @@ def test_any_text_is_a_dockerfile_or_a_refusal(text: str) -> None:
 @pytest.mark.parametrize(
     ("line", "moved"),
     [
-        ("COPY main.py .", Moved("main.py", "main.py", is_folder=False)),
-        ("COPY main.py /app/", Moved("main.py", "main.py", is_folder=False)),
-        ("COPY main.py other.py", Moved("main.py", "other.py", is_folder=False)),
-        ("COPY main.py /app/src/", Moved("main.py", "src/main.py", is_folder=False)),
-        ("COPY data /app", Moved("data", ".", is_folder=True)),
-        ("COPY ./data/ /app/data", Moved("data", "data", is_folder=True)),
-        ("copy . .", Moved(".", ".", is_folder=True)),
-        ('COPY ["a b", "./"]', Moved("a b", "a b", is_folder=False)),
-        ("COPY data/x \\\n  # why\n  x", Moved("data/x", "x", is_folder=False)),
+        ("COPY main.py .", CopiedPath("main.py", "main.py", is_folder=False)),
+        ("COPY main.py /app/", CopiedPath("main.py", "main.py", is_folder=False)),
+        ("COPY main.py other.py", CopiedPath("main.py", "other.py", is_folder=False)),
+        ("COPY main.py /app/src/", CopiedPath("main.py", "src/main.py", is_folder=False)),
+        ("COPY data /app", CopiedPath("data", ".", is_folder=True)),
+        ("COPY ./data/ /app/data", CopiedPath("data", "data", is_folder=True)),
+        ("copy . .", CopiedPath(".", ".", is_folder=True)),
+        ('COPY ["a b", "./"]', CopiedPath("a b", "a b", is_folder=False)),
+        ("COPY data/x \\\n  # why\n  x", CopiedPath("data/x", "x", is_folder=False)),
     ],
 )
-def test_what_is_copied_into_the_working_folder_moves_to_the_repository(line: str, moved: Moved) -> None:
+def test_what_is_copied_into_the_working_folder_moves_to_the_repository(line: str, moved: CopiedPath) -> None:
     found = parted(
         f'FROM debian\nRUN true\nWORKDIR /app\n{line}\nENV A=1 B=\'x y\'\nENV C some text\nRUN ["echo", "a b"]'
     )

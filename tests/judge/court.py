@@ -1,4 +1,4 @@
-"""Whoever asks a scripted model in a test: over real HTTP, with short waits between two attempts."""
+"""Clients of a scripted model for tests: over real HTTP, with short waits between two attempts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUICK = RetryPolicy(total_s=120, backoff_s=0.01)
 
 @dataclass(frozen=True)
 class Court:
-    """A scripted model and whoever asks it."""
+    """A scripted model and its clients."""
 
     model: ScriptedModel
     env: dict[str, str]

@@ -1,4 +1,4 @@
-"""`model_judge`: models score a change by a rubric, and whoever cannot be asked or read earns and costs nothing unfairly."""
+"""`model_judge`: models score a change by a rubric, and a model that cannot be asked, or gives no readable reply, changes no score."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from steelyard.providers import answer
 from steelyard.providers.answer import AnswerMeter
 from steelyard.providers.scripted.actions import Call
-from steelyard.providers.scripted.render import Rendered, document, events
+from steelyard.providers.scripted.render import ReplyContent, document, events
 from steelyard.providers.scripted.script import Place
 from steelyard.providers.usage import Usage
 
 WIRES = ("messages", "chat", "responses", "generate")
-REPLY = Rendered(
+REPLY = ReplyContent(
     model="m-1",
     text="Let me look at the file first, it is a long one.",
     calls=(Call("bash", {"command": "ls -la"}), Call("bash", {"command": "pwd"})),

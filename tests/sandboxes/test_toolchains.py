@@ -12,7 +12,7 @@ from steelyard.errors import InfraFault, OperatorFault
 from steelyard.sandboxes.catalogue import backend
 from steelyard.sandboxes.toolchains import (
     KINDS,
-    Found,
+    FoundToolchain,
     _ask,
     _read_answer,
     _toolchain,
@@ -46,17 +46,19 @@ def test_our_own_interpreter_is_found() -> None:
 
 
 def test_nothing_that_was_found_is_a_script() -> None:
-    assert all(found.binary.read_bytes()[:4] == b"\x7fELF" for found in installed("python"))
+    found = installed("python")
+    assert found
+    assert all(one.binary.read_bytes()[:4] == b"\x7fELF" for one in found)
 
 
 def test_what_is_under_usr_needs_no_bind(tmp_path: Path) -> None:
     binary = tmp_path / "python3"
     binary.write_bytes(b"\x7fELF")
-    assert _toolchain("python", "3", Found(binary, "3.99.0", Path("/usr/lib/own"))).prefix is None
+    assert _toolchain("python", "3", FoundToolchain(binary, "3.99.0", Path("/usr/lib/own"))).prefix is None
 
 
 def test_what_is_elsewhere_is_bound_at_its_own_path(installation: Path) -> None:
-    found = Found(installation / "bin/python3.99", "3.99.0", installation)
+    found = FoundToolchain(installation / "bin/python3.99", "3.99.0", installation)
     assert _toolchain("python", "3", found).prefix == installation
 
 
@@ -95,7 +97,7 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def digest_of(prefix: Path) -> str:
-    return _toolchain("python", "3", Found(prefix / "bin/python3.99", "3.99.0", prefix)).digest
+    return _toolchain("python", "3", FoundToolchain(prefix / "bin/python3.99", "3.99.0", prefix)).digest
 
 
 def test_the_digest_of_an_installation_covers_its_library(installation: Path) -> None:
@@ -131,7 +133,7 @@ def times_asked(program: Path) -> int:
 
 def test_an_interpreter_that_did_not_change_is_asked_once(interpreter: Path) -> None:
     first = _ask(interpreter, KINDS["python"])
-    assert first == Found(interpreter, "3.98.0", interpreter.parents[1])
+    assert first == FoundToolchain(interpreter, "3.98.0", interpreter.parents[1])
     assert _ask(interpreter, KINDS["python"]) == first
     assert times_asked(interpreter) == 1
 

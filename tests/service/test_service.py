@@ -187,10 +187,10 @@ def test_a_defect_of_steelyard_answers_500_with_the_id_of_its_traceback(
     lines.sort(key=lambda line: line["item"])
     logged = capsys.readouterr().err
     assert (status, lines[1]["result"]["contract"], health["waiting"]) == (500, "sum", 0)
-    for told in (answer, lines[0]):
-        assert told["id"] in told["error"]
-        assert "diff" not in told["error"]
-        assert f"internal error {told['id']}" in logged
+    for line in (answer, lines[0]):
+        assert line["id"] in line["error"]
+        assert "diff" not in line["error"]
+        assert f"internal error {line['id']}" in logged
     assert logged.count("KeyError: b'diff --git") == 2
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from steelyard.stats.clusters import Cluster, rate_over_contracts
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import Counts, bounds, impute, is_fragile, pool
-from steelyard.stats.labels import Labelled, label_errors
+from steelyard.stats.labels import LabelledOutcome, label_errors
 from steelyard.stats.proportion import clopper_pearson
 
 COUNTS = st.lists(
@@ -93,12 +93,12 @@ def test_a_conclusion_that_the_bounds_do_not_share_is_fragile() -> None:
 
 
 def test_false_rates_are_given_for_each_failure_mode_and_never_pooled() -> None:
-    rows = [Labelled("build", accepted=False, correct=True)] * 2 + [
-        Labelled("build", accepted=True, correct=True)
+    rows = [LabelledOutcome("build", accepted=False, correct=True)] * 2 + [
+        LabelledOutcome("build", accepted=True, correct=True)
     ] * 8
     rows += [
-        Labelled("scope", accepted=True, correct=False),
-        Labelled("scope", accepted=False, correct=False),
+        LabelledOutcome("scope", accepted=True, correct=False),
+        LabelledOutcome("scope", accepted=False, correct=False),
     ]
     build, scope = label_errors(rows)
     assert (build.mode, scope.mode) == ("build", "scope")

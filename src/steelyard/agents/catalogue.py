@@ -60,18 +60,18 @@ def _reference(contract: Contract, text: str) -> Agent:
     return plain if script is None else Solution(contract, script)
 
 
-class _Parsed(NamedTuple):
+class _AgentSpec(NamedTuple):
     name: str  # given by the operator, or nothing
     kind: str
     colon: str
     arg: str
 
 
-def _parse(text: str) -> _Parsed:
+def _parse(text: str) -> _AgentSpec:
     """`NAME=KIND:ARG`: an equals sign before the first colon ends a name."""
     head, colon, arg = text.partition(":")
     name, equals, kind = head.partition("=")
-    return _Parsed(name, kind, colon, arg) if equals else _Parsed("", head, colon, arg)
+    return _AgentSpec(name, kind, colon, arg) if equals else _AgentSpec("", head, colon, arg)
 
 
 def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:

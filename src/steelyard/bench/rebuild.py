@@ -29,7 +29,7 @@ from steelyard.filesystem.tree import is_within, shown
 from steelyard.sandboxes.base import WORKSPACE, FileOverlay
 
 
-class Rebuilt(NamedTuple):
+class BenchFiles(NamedTuple):
     """The data that turns a fresh environment into the tree to be graded."""
 
     overlays: tuple[FileOverlay, ...]
@@ -39,10 +39,10 @@ class Rebuilt(NamedTuple):
     ] = ()  # of the tests: for checks that run the change's own tests, and for no others
 
 
-def rebuild(environment: Environment, change: Change, blobs: Blobs) -> Rebuilt:
+def rebuild(environment: Environment, change: Change, blobs: Blobs) -> BenchFiles:
     if environment.contract.spec.environment.scope == "system":
         system = system_policy.system_change(environment, change, blobs)
-        return Rebuilt(system.overlays, system.findings)
+        return BenchFiles(system.overlays, system.findings)
     carried: list[ChangeEntry] = []
     findings: list[Finding] = []
     spec = environment.contract.spec
@@ -82,7 +82,7 @@ def rebuild(environment: Environment, change: Change, blobs: Blobs) -> Rebuilt:
             carried.append(entry)
             merged[entry.path] = steered.instead
     overlays = with_contents(laid_entries(carried, blobs), merged, environment.cache)
-    return Rebuilt(overlays, tuple(dict.fromkeys(findings)), laid_entries(of_tests, blobs))
+    return BenchFiles(overlays, tuple(dict.fromkeys(findings)), laid_entries(of_tests, blobs))
 
 
 def _steering_finding(steered: Steers) -> Finding:

@@ -28,7 +28,7 @@ from steelyard.sandboxes.base import FileOverlay
 StepFiles = Mapping[str, ContractFile]  # by the path in the tree that is captured
 
 
-class Parted(NamedTuple):
+class StepChange(NamedTuple):
     """The agent's part of a change, and the step files that it left as they came."""
 
     change: Change
@@ -51,10 +51,10 @@ def _folder(environment: Environment) -> str:
 
 def part(
     change: Change, step_files: StepFiles, contract: Contract, blobs: Blobs, *, was_laid: bool
-) -> Parted:
-    """`was_laid`: whether the agent had them; who hands over data never saw them, and so has removed none."""
+) -> StepChange:
+    """`was_laid`: whether the agent had them. An agent that hands over data never saw them, and so has removed none."""
     if not step_files:
-        return Parted(change, frozenset())
+        return StepChange(change, frozenset())
     for one in step_files.values():
         if one.mode != "link":
             blobs.put_bytes(one.path.read_bytes())
@@ -78,7 +78,7 @@ def part(
         elif contract.spec.environment.scope != "system" and path not in contract.snapshot.entries:
             entries.append(ChangeEntry(path, _entry(step_files[path]), None))
     ordered = sorted(entries, key=lambda one: os.fsencode(one.path))
-    return Parted(replace(change, entries=tuple(ordered)), frozenset(kept))
+    return StepChange(replace(change, entries=tuple(ordered)), frozenset(kept))
 
 
 def _unfold(change: Change, step_files: StepFiles) -> Iterator[ChangeEntry]:

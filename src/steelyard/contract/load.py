@@ -17,7 +17,7 @@ from steelyard.contract.lint.warnings import warning_problem, warnings
 from steelyard.contract.model import ContractSpec
 from steelyard.contract.parse import explain as explanation
 from steelyard.contract.parse.entries import Entries, resolve_entries
-from steelyard.contract.parse.named_files import Named, files_below, name_files
+from steelyard.contract.parse.named_files import NamedFiles, files_below, name_files
 from steelyard.contract.parse.not_yet import not_yet
 from steelyard.contract.parse.scores import score_problems
 from steelyard.contract.parse.shapes import shape_problems
@@ -32,7 +32,7 @@ from steelyard.filesystem.cache import Cache
 FILE = "contract.yaml"
 
 
-class Examined(NamedTuple):
+class LoadResult(NamedTuple):
     """A contract that loads, and what its author should look at twice."""
 
     contract: Contract
@@ -51,7 +51,7 @@ def examine_contract(
     *,
     to_run: bool = True,
     snapshot: Snapshot | None = None,
-) -> Examined:
+) -> LoadResult:
     """Load the contract and look at it closely; raises ContractFault with every problem.
 
     One that is not `to_run` leaves nothing in the cache that can be done without; all else about it is the same.
@@ -92,12 +92,12 @@ def examine_contract(
         steps,
         source.data,
     )
-    return Examined(
+    return LoadResult(
         contract, _in_order([*(problem for problem, _ in lint_warnings), *warnings(contract, source)])
     )
 
 
-def _steps(spec: ContractSpec, entries: Entries, named: Named) -> tuple[Step, ...]:
+def _steps(spec: ContractSpec, entries: Entries, named: NamedFiles) -> tuple[Step, ...]:
     return tuple(
         Step(
             name=step.name,

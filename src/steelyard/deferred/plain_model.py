@@ -46,7 +46,7 @@ def role_of(attribute: Any) -> str | tuple[str, ...] | None:
     return found
 
 
-class _Declared:
+class _DeclaredField:
     """One field of a model."""
 
     __slots__ = ("_is_fraction", "_owner", "_reader", "default", "factory", "key", "name")
@@ -93,7 +93,7 @@ class BaseModel:
     __slots__ = ("__dict__", "__weakref__", "_dumped", "_given")
     model_config: ClassVar[dict[str, Any]] = {}
     model_fields: ClassVar[Any] = _PydanticFields()
-    _declared: ClassVar[dict[str, _Declared]] = {}
+    _declared: ClassVar[dict[str, _DeclaredField]] = {}
     _field_validators: ClassVar[dict[str, list[str]]] = {}
     _model_validators: ClassVar[list[str]] = []
     _serializer: ClassVar[str | None] = None
@@ -109,7 +109,7 @@ class BaseModel:
             for name, written in vars(cls).get("__annotations__", {}).items()
             if not name.startswith("_") and not str(written).startswith("ClassVar")
         ]
-        cls._declared = {**cls._declared, **{name: _Declared(cls, name) for name in names}}
+        cls._declared = {**cls._declared, **{name: _DeclaredField(cls, name) for name in names}}
         cls._field_validators = {name: list(one) for name, one in cls._field_validators.items()}
         cls._model_validators = list(cls._model_validators)
         cls._allows_extra = vars(cls).get("model_config", {}).get("extra", "forbid") == "allow"

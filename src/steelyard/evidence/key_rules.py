@@ -48,7 +48,7 @@ RULES: tuple[KeyRule, ...] = (
 _LITERALS = tuple(dict.fromkeys(literal for rule in RULES for literal in rule.literals))
 
 
-class Redacted(NamedTuple):
+class RedactedBytes(NamedTuple):
     data: bytes
     spans: dict[str, int]  # rule -> how often; empty when nothing was replaced
 
@@ -58,9 +58,9 @@ def _either() -> re.Pattern[bytes]:
     return re.compile(b"|".join(b"(?P<r%d>%b)" % (index, rule.pattern) for index, rule in enumerate(RULES)))
 
 
-def redact_keys(data: bytes) -> Redacted:
+def redact_keys(data: bytes) -> RedactedBytes:
     if not any(literal in data for literal in _LITERALS):
-        return Redacted(data, {})
+        return RedactedBytes(data, {})
     spans: Counter[str] = Counter()
 
     def replaced(match: re.Match[bytes]) -> bytes:
@@ -68,7 +68,7 @@ def redact_keys(data: bytes) -> Redacted:
         spans[name] += 1
         return b"[redacted:%b]" % name.encode()
 
-    return Redacted(_either().sub(replaced, data), dict(spans))
+    return RedactedBytes(_either().sub(replaced, data), dict(spans))
 
 
 def rules_digest() -> str:

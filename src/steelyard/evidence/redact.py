@@ -25,13 +25,13 @@ from steelyard.deferred.named_tuple import NamedTuple
 SHORTEST_BYTES = 8
 
 
-class Redacted(NamedTuple):
+class RedactedText(NamedTuple):
     text: str
     sha256: str  # of the unredacted text
     spans: int
 
 
-def redact(text: str, secrets: Mapping[str, str], patterns: Mapping[str, str] | None = None) -> Redacted:
+def redact(text: str, secrets: Mapping[str, str], patterns: Mapping[str, str] | None = None) -> RedactedText:
     """Replace every value in `secrets` and every match of `patterns` (name -> regular expression)."""
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
     values = sorted(
@@ -39,13 +39,13 @@ def redact(text: str, secrets: Mapping[str, str], patterns: Mapping[str, str] | 
     )
     rules = [(name, re.escape(value)) for value, name in values] + sorted((patterns or {}).items())
     if not rules:
-        return Redacted(text, digest, 0)
+        return RedactedText(text, digest, 0)
     # One pass over the text: a placeholder is never searched for the next secret.
     either = re.compile(
         "|".join(f"(?P<rule{index}>{expression})" for index, (_, expression) in enumerate(rules))
     )
     safe, spans = either.subn(lambda match: f"[redacted:{_rule(match, rules)}]", text)
-    return Redacted(safe, digest, spans)
+    return RedactedText(safe, digest, spans)
 
 
 def _rule(match: re.Match[str], rules: list[tuple[str, str]]) -> str:

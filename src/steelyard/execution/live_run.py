@@ -29,7 +29,7 @@ from steelyard.execution.stages import requests
 from steelyard.execution.stages.stage_control import Mode, StageControl
 from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.execution.supervision.interventions import Interventions
-from steelyard.filesystem.contents import Checked
+from steelyard.filesystem.contents import FolderCheck
 from steelyard.gateway import address
 from steelyard.monitors.watchdog import Watchdog, has_secrets
 from steelyard.plan.phase import OnPhase, ignore_phase
@@ -67,7 +67,7 @@ class LiveRun:
     step_files: dict[str, ContractFile] = field(default_factory=dict)  # delivered by the steps so far
     unchanged_step_files: frozenset[str] = frozenset()  # those of them that the agent did not change
     were_hosts_tried: bool = False  # the allowed hosts of the checks
-    checked: dict[Path, Checked] = field(default_factory=dict)  # the cache folders that the run uses
+    checked: dict[Path, FolderCheck] = field(default_factory=dict)  # the cache folders that the run uses
     rebuilds_logged: int = 0  # of the cache folders that this process built again
     alerts: dict[str, int] = field(default_factory=dict)  # of the agent's limits: code -> its event
     # Of the same limits: signals and threshold

@@ -40,7 +40,7 @@ from steelyard.execution.stages.prepare_stages import (
     with_write_switch,
 )
 from steelyard.filesystem.cache import rebuilt
-from steelyard.filesystem.contents import Checked, check_contents
+from steelyard.filesystem.contents import FolderCheck, check_contents
 from steelyard.gateway import address
 from steelyard.plan.trial import Retry, Trial
 from steelyard.sandboxes.base import AllowedHost, Facts, Mount, SandboxSpec
@@ -149,11 +149,11 @@ def _has_git(run: LiveRun) -> bool:
     return run.trial.contract.spec.workspace == "code"
 
 
-def _check(environment: Environment) -> dict[Path, Checked]:
+def _check(environment: Environment) -> dict[Path, FolderCheck]:
     return {folder: check_contents(folder) for folder in environment.cached}
 
 
-def _sound(environment: Environment) -> tuple[Environment, dict[Path, Checked]]:
+def _sound(environment: Environment) -> tuple[Environment, dict[Path, FolderCheck]]:
     """Before the manifest is written, because the manifest describes the setup layer."""
     checked = _check(environment)
     if all(one.wrong is None for one in checked.values()):

@@ -30,7 +30,7 @@ from steelyard.filesystem.owner import is_stale, owner_tag
 _NAME = deferred_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 
 
-class Rebuilt(NamedTuple):
+class RebuiltFolder(NamedTuple):
     """A folder of the cache that was not what had been published, and was built again."""
 
     kind: str
@@ -41,10 +41,10 @@ class Rebuilt(NamedTuple):
         return f"{self.kind}/{self.key} in the cache was damaged ({self.why}) and was built again"
 
 
-_rebuilt: list[Rebuilt] = []
+_rebuilt: list[RebuiltFolder] = []
 
 
-def rebuilt() -> tuple[Rebuilt, ...]:
+def rebuilt() -> tuple[RebuiltFolder, ...]:
     """What this process had to build again so far."""
     return tuple(_rebuilt)
 
@@ -77,7 +77,7 @@ class Cache:
                     damaged = final.is_dir()
                     self._make(final, builder, durable=durable)
                     if damaged:
-                        _rebuilt.append(Rebuilt(kind, key, wrong))
+                        _rebuilt.append(RebuiltFolder(kind, key, wrong))
         except OSError as error:
             raise InfraFault(
                 f"cannot use the cache {self.root}: {error.strerror}; set STEELYARD_CACHE to a folder of yours"

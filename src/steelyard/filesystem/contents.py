@@ -53,7 +53,7 @@ _KINDS = {
 }
 
 
-class Found(NamedTuple):
+class PathStatus(NamedTuple):
     """One path below a folder. A directory that cannot be listed has an error number."""
 
     path: bytes
@@ -62,7 +62,7 @@ class Found(NamedTuple):
     error: int = 0
 
 
-class Checked(NamedTuple):
+class FolderCheck(NamedTuple):
     """`stamp` names this very state of the folder; `wrong` says what is not as it was published."""
 
     stamp: bytes
@@ -77,22 +77,22 @@ def record_contents(folder: Path) -> None:
     (folder / CONTENTS).write_bytes(b"".join(line for _, line in sorted(_lines(folder))))
 
 
-def check_contents(folder: Path) -> Checked:
+def check_contents(folder: Path) -> FolderCheck:
     """Compare a folder of the cache with its record: by content the first time since the machine started, by stamp afterwards."""
     started_ns = time.time_ns()
     try:
         stamp, newest_ns = _stamp(folder)
         if _checked.get(str(folder)) == stamp:
-            return Checked(stamp, None)
+            return FolderCheck(stamp, None)
         is_noted = _noted(lock_of(folder)) == _note(stamp)
         wrong = None if is_noted else _difference(folder)
     except OSError as error:
-        return Checked(b"", f"{error.strerror}: {shown(str(error.filename or folder))}")
+        return FolderCheck(b"", f"{error.strerror}: {shown(str(error.filename or folder))}")
     if wrong is None and newest_ns < started_ns - _TICK_NS:
         _checked[str(folder)] = stamp
         if not is_noted:
             _write_note(lock_of(folder), _note(stamp))
-    return Checked(stamp, wrong)
+    return FolderCheck(stamp, wrong)
 
 
 def contents_digest(folder: Path) -> str:
@@ -237,7 +237,7 @@ def _lines(folder: Path, leave: frozenset[bytes] = frozenset()) -> Iterator[tupl
         yield escaped, key.encode() + escaped + b"\n"
 
 
-def _digest(found: Found, kind: str) -> str:
+def _digest(found: PathStatus, kind: str) -> str:
     if kind in {"c", "b"}:
         return f"{os.major(found.status.st_rdev)}:{os.minor(found.status.st_rdev)}"
     if kind == "l":
@@ -278,7 +278,7 @@ def _attributes(place: bytes) -> str:
     return hashlib.sha256(repr(values).encode()).hexdigest()
 
 
-def _walk(folder: Path, leave: frozenset[bytes]) -> Iterator[Found]:
+def _walk(folder: Path, leave: frozenset[bytes]) -> Iterator[PathStatus]:
     """Everything below `folder` but the record itself and what is called one of `leave`."""
     waiting = [(b"", os.fsencode(folder))]
     while waiting:
@@ -293,7 +293,7 @@ def _walk(folder: Path, leave: frozenset[bytes]) -> Iterator[Found]:
                 error = _why_unlisted(entry.path)
                 if not error:
                     waiting.append((path + b"/", entry.path))
-            yield Found(path, entry.path, status, error)
+            yield PathStatus(path, entry.path, status, error)
 
 
 def _why_unlisted(place: bytes) -> int:

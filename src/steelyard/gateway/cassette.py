@@ -42,7 +42,7 @@ class CassetteMiss(Exception):
     """No recorded request matches."""
 
 
-class _Recorded(NamedTuple):
+class _RecordedCall(NamedTuple):
     name: str
     content: Any
     wire: str
@@ -114,8 +114,8 @@ class CassettePlayer:
     def __init__(self, folder: Path, placeholders: Mapping[str, str]) -> None:
         self.folder = folder
         self._placeholders = placeholders
-        self._by_digest: dict[str, list[_Recorded]] = {}
-        self._all: list[_Recorded] = []
+        self._by_digest: dict[str, list[_RecordedCall]] = {}
+        self._all: list[_RecordedCall] = []
         self._incomplete = _incomplete(folder / INDEX)
         for path in sorted(folder.glob("[0-9]*.json")):
             self._load(path)
@@ -127,7 +127,7 @@ class CassettePlayer:
             endpoint = Endpoint(asked["provider"], asked["wire"], asked["path"])
             request = ModelRequest(endpoint, b"", asked["body"], model=asked["model"])
             conversation = conversation_of(request, self._placeholders)
-            recorded = _Recorded(
+            recorded = _RecordedCall(
                 path.name,
                 conversation.content,
                 asked["wire"],
@@ -141,7 +141,7 @@ class CassettePlayer:
         self._all.append(recorded)
         self._by_digest.setdefault(conversation.digest, []).append(recorded)
 
-    def find(self, request: ModelRequest) -> _Recorded:
+    def find(self, request: ModelRequest) -> _RecordedCall:
         """The next answer to this conversation; raises CassetteMiss."""
         conversation = conversation_of(request, self._placeholders)
         answers = self._by_digest.get(conversation.digest)

@@ -100,7 +100,7 @@ def _check_size(route: Route, size: int) -> None:
         raise Refusal(503, "the requests of this run that are under way are too large together")
 
 
-class Prepared(NamedTuple):
+class ForwardRequest(NamedTuple):
     """A request that may be forwarded."""
 
     parsed: ModelRequest
@@ -150,11 +150,11 @@ class Exchange:
             if self.reservation is not None:  # nothing was settled: an attempt that failed costs nothing
                 self.route.budget.settle(self.reservation, None, None)
 
-    def _prepare(self) -> Prepared:
+    def _prepare(self) -> ForwardRequest:
         """Raises Refusal. Of a large request it takes a second, in which the loop serves other runs."""
         parsed = self._parse()
         changed: list[str] = []
-        return Prepared(parsed, changed, self._safe_body(parsed, changed))
+        return ForwardRequest(parsed, changed, self._safe_body(parsed, changed))
 
     def _parse(self) -> ModelRequest:
         if self.request.method == "GET":

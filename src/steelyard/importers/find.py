@@ -33,7 +33,7 @@ MOST_FOLDERS = 200_000
 _HEAD_BYTES = 4096
 
 
-class Found(NamedTuple):
+class FoundTask(NamedTuple):
     where: str
     format: str
     convert: Callable[[], Task]
@@ -45,7 +45,7 @@ def find(
     options: Options,
     wanted: Format | None = None,
     environments: Environments | None = None,
-) -> Iterator[Found]:
+) -> Iterator[FoundTask]:
     for source in sources:
         if not source.exists():
             raise OperatorFault(f"{source} does not exist")
@@ -56,7 +56,7 @@ def find(
         )
 
 
-def selected(found: Iterable[Found], only: Sequence[str]) -> Iterator[Found]:
+def selected(found: Iterable[FoundTask], only: Sequence[str]) -> Iterator[FoundTask]:
     """The tasks that --only names, all of them without it; raises OperatorFault for a name that no task has."""
     missing = dict.fromkeys(only)
     for one in found:
@@ -71,7 +71,7 @@ def selected(found: Iterable[Found], only: Sequence[str]) -> Iterator[Found]:
 
 def _tasks_of_file(
     path: Path, options: Options, wanted: Format | None, environments: Environments | None
-) -> Iterator[Found]:
+) -> Iterator[FoundTask]:
     if path.name in {touchstone.FILE, harbor.FILE}:
         yield from _below(path.parent, options, wanted)
         return
@@ -79,9 +79,9 @@ def _tasks_of_file(
     if kind == "swebench":
         for row in read_rows(path):
             name = str((row.row or {}).get("instance_id", ""))
-            yield Found(row.where, kind, partial(_task_of_row, row, options, environments), name)
+            yield FoundTask(row.where, kind, partial(_task_of_row, row, options, environments), name)
     elif kind == "scorers":
-        yield Found(str(path), kind, partial(scorers.convert, path, options), options.id or path.stem)
+        yield FoundTask(str(path), kind, partial(scorers.convert, path, options), options.id or path.stem)
     else:
         raise OperatorFault(f"{path}: a task of {kind} is a folder")
 
@@ -105,7 +105,7 @@ def _task_of_row(row: LocatedRow, options: Options, environments: Environments |
     return swebench.convert(row.row, row.where, options, environments)
 
 
-def _below(top: Path, options: Options, wanted: Format | None) -> Iterator[Found]:
+def _below(top: Path, options: Options, wanted: Format | None) -> Iterator[FoundTask]:
     any_there = False
     for folder in _folders(top):
         found = _found_in_folder(folder, options, wanted)
@@ -137,16 +137,18 @@ def _folders(top: Path) -> Iterator[Path]:
             pending += [(one.path, depth + 1) for one in entries if one.is_dir(follow_symlinks=False)]
 
 
-def _found_in_folder(folder: Path, options: Options, wanted: Format | None) -> Found | None:
+def _found_in_folder(folder: Path, options: Options, wanted: Format | None) -> FoundTask | None:
     where, name = str(folder), folder.absolute().name
     case, task = (folder / touchstone.FILE).exists(), (folder / harbor.FILE).exists()
     if case and wanted in {None, "touchstone"}:
-        return Found(where, "touchstone", partial(touchstone.convert, folder, options), name)
+        return FoundTask(where, "touchstone", partial(touchstone.convert, folder, options), name)
     if task and wanted in {None, "harbor", "aec"}:
         as_aec = None if wanted is None else wanted == "aec"
-        return Found(where, wanted or "harbor", partial(harbor.convert, folder, options, as_aec=as_aec), name)
+        return FoundTask(
+            where, wanted or "harbor", partial(harbor.convert, folder, options, as_aec=as_aec), name
+        )
     if not case and not task and wanted is None:
-        return Found(where, "terminal-bench", partial(_refuse_old, folder), name)
+        return FoundTask(where, "terminal-bench", partial(_refuse_old, folder), name)
     return None
 
 

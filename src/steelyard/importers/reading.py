@@ -33,7 +33,7 @@ _KEY = re.compile(r"^\s*([A-Za-z0-9_.\-]+)\s*=")
 Model = TypeVar("Model", bound="BaseModel")
 
 
-class Unsupported(NamedTuple):
+class UnsupportedKey(NamedTuple):
     """A key that other people's tools obey and a contract cannot."""
 
     place: Place
@@ -164,7 +164,7 @@ def _unsound(source: Source) -> Problem | None:
     return None
 
 
-def validated(source: Source, model: type[Model], unsupported: Iterable[Unsupported] = ()) -> Model:
+def validated(source: Source, model: type[Model], unsupported: Iterable[UnsupportedKey] = ()) -> Model:
     """The data as the model has it; every unknown, wrong or unsupported key at once."""
     if (unsound := _unsound(source)) is not None:
         raise ContractFault(unsound)

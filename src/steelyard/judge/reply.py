@@ -102,7 +102,7 @@ def prefix(text: str) -> str:
     return " ".join(visible(text[:PREFIX]).split())
 
 
-class _Refused(ValueError):
+class _UnreadableReply(ValueError):
     """Well-formed, and yet not to be read."""
 
 
@@ -115,7 +115,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
             break
         try:
             value, end = decoder.raw_decode(text, at)
-        except _Refused as error:
+        except _UnreadableReply as error:
             raise Unreadable(f"{error}: {prefix(text)}") from error
         except RecursionError as error:
             raise Unreadable("nested too deeply") from error
@@ -129,13 +129,13 @@ def _objects(text: str) -> list[dict[str, Any]]:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) < len(pairs):
-        raise _Refused("a key occurs twice in one object")
+        raise _UnreadableReply("a key occurs twice in one object")
     # Half a character, quoted from what an agent wrote, is no reason to throw an answer away.
     return {key: _HALF.sub("\ufffd", value) if isinstance(value, str) else value for key, value in pairs}
 
 
 def _no_constant(name: str) -> Any:
-    raise _Refused(f"{name} is not a number")
+    raise _UnreadableReply(f"{name} is not a number")
 
 
 def _first(error: ValidationError) -> str:

@@ -39,7 +39,7 @@ _ACTIVITY = frozenset({"tool.call", "tool.result", "process.start", "model.reque
 
 
 @dataclass(slots=True)
-class Counted:
+class Occurrences:
     """How often something happened since the workspace last changed, and in which events."""
 
     times: int = 0
@@ -55,22 +55,22 @@ class Counted:
 @dataclass(slots=True)
 class LivenessMonitor:
     breakers: Breakers
-    _same: dict[str, Counted] = field(default_factory=dict)
-    _tests: Counted = field(default_factory=Counted)
-    _failed: Counted = field(default_factory=Counted)
+    _same: dict[str, Occurrences] = field(default_factory=dict)
+    _tests: Occurrences = field(default_factory=Occurrences)
+    _failed: Occurrences = field(default_factory=Occurrences)
     _open_tests: dict[str, int] = field(default_factory=dict)  # test runs that have not ended
-    _installs: dict[str, Counted] = field(default_factory=dict)
+    _installs: dict[str, Occurrences] = field(default_factory=dict)
     _processes: set[Any] = field(default_factory=set)  # sampled installations, which start themselves again
     _last_key: str = ""
     _visits: deque[int] = field(default_factory=lambda: deque([0], maxlen=2))  # states
     _changed_seq: int = 0  # the last change of the workspace
-    _returns: Counted = field(default_factory=Counted)
+    _returns: Occurrences = field(default_factory=Occurrences)
     _seen: set[int] = field(default_factory=lambda: {0})
     _progress_t: int | None = None
     _progress_seq: int = 0
     _idle_calls: int = 0
     _recent: deque[tuple[int, int]] = field(default_factory=deque)  # of calls: t, event
-    _tripped: dict[str, Counted] = field(default_factory=dict)
+    _tripped: dict[str, Occurrences] = field(default_factory=dict)
 
     def observe(self, event: Event, context: Context) -> Iterator[Alert]:
         if event.type == "monitor.alert":
@@ -98,7 +98,7 @@ class LivenessMonitor:
         self._changed_seq = context.changed_by[-1]
         context.changed_by.clear()
         self._same.clear()
-        self._tests = Counted()
+        self._tests = Occurrences()
         if context.state not in self._seen:
             self._seen.add(context.state)
             self._mark_progress(event)
@@ -110,7 +110,7 @@ class LivenessMonitor:
         is_return = len(self._visits) > 1 and self._visits[-2] == state
         self._visits.append(state)
         if not is_return:
-            self._returns = Counted()
+            self._returns = Occurrences()
             return
         rule = self.breakers.oscillation
         if self._returns.add(self._changed_seq) == rule.times:
@@ -122,7 +122,7 @@ class LivenessMonitor:
             self._same.clear()  # what the other call changed is not known
         self._last_key = call.key
         rule = self.breakers.repeated_call
-        counted = self._same.setdefault(call.key, Counted())
+        counted = self._same.setdefault(call.key, Occurrences())
         if counted.add(call.seq) == rule.times:
             why = f"the same call {rule.times} times without a change of the workspace"
             yield _alert("repeated_call", why, rule.action, counted, rule.times)
@@ -146,7 +146,7 @@ class LivenessMonitor:
             return
         self._open_tests.pop(named, None) or self._open_tests.popitem()
         if not is_failed(event.payload):
-            self._failed = Counted()
+            self._failed = Occurrences()
         elif self._failed.add(event.seq) % rule.times == 0:
             why = f"{self._failed.times} test runs failed one after the other"
             yield _alert("failed_tests", why, rule.action, self._failed, rule.times)
@@ -156,7 +156,7 @@ class LivenessMonitor:
         if not call.installs or (call.sampled and self._is_known(event)):
             return
         for install in call.installs:
-            counted = self._installs.setdefault(install.key, Counted())
+            counted = self._installs.setdefault(install.key, Occurrences())
             if counted.add(call.seq) == rule.times:
                 why = f"`{install.key}` was installed {rule.times} times"
                 yield _alert("reinstall", why, rule.action, counted, rule.times)
@@ -174,7 +174,7 @@ class LivenessMonitor:
         while self._recent and call.t - self._recent[0][0] > rule.within_s * _S:
             self._recent.popleft()
         if len(self._recent) >= rule.calls:
-            counted = Counted(len(self._recent), [seq for _, seq in self._recent][-MOST_EVENTS:])
+            counted = Occurrences(len(self._recent), [seq for _, seq in self._recent][-MOST_EVENTS:])
             self._recent.clear()
             why = f"{rule.calls} calls within {rule.within_s:g} s"
             yield _alert("burst", why, rule.action, counted, rule.calls)
@@ -212,13 +212,13 @@ class LivenessMonitor:
         if payload.get("action") in {"terminate", "quarantine", "alert"}:
             return
         rule = self.breakers.repeat
-        counted = self._tripped.setdefault(str(payload.get("code")), Counted())
+        counted = self._tripped.setdefault(str(payload.get("code")), Occurrences())
         if counted.add(event.seq) == rule.times:
             why = f"the breaker {payload.get('code')} tripped {rule.times} times"
             yield _alert("breaker_repeat", why, rule.action, counted, rule.times)
 
 
-def _alert(code: Code, why: str, action: Action, counted: Counted, times: int) -> Alert:
+def _alert(code: Code, why: str, action: Action, counted: Occurrences, times: int) -> Alert:
     return Alert(
         monitor=NAME,
         code=code,

@@ -15,7 +15,7 @@ import orjson
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.trace.chain import Event
 from steelyard.monitors.rules.rule import Format
-from steelyard.monitors.shell import Parsed, Simple, parse_argv, parse_shell
+from steelyard.monitors.shell import ParsedShell, Simple, parse_argv, parse_shell
 
 _VOLATILE = frozenset({"id", "call", "call_id", "ceiling_s", "turn", "pid", "parent", "at", "index"})
 _SHELL_KEYS = ("command", "cmd", "script", "shell")
@@ -23,7 +23,7 @@ _CODE_KEYS = ("code", "content", "new_string", "new_text", "newText", "file_text
 _TEXT_KEYS = ("text", "prompt", "plan", "title", "description", "query", "message", "thought")
 _PATH_KEYS = ("path", "file", "file_path", "filename", "uri", "abs_path")
 _INPUT_KEYS = ("input", "arguments", "args", "raw_input", "rawInput", "parameters")
-_NOTHING = Parsed(())
+_NOTHING = ParsedShell(())
 
 _TEST_PROGRAMS = frozenset(
     {"pytest", "py.test", "tox", "nox", "jest", "vitest", "mocha", "rspec", "phpunit", "ctest"}
@@ -102,7 +102,7 @@ class Call(NamedTuple):
     key: str  # equal for calls that are the same
     kind: str
     name: str
-    parsed: Parsed
+    parsed: ParsedShell
     paths: tuple[str, ...]
     texts: tuple[tuple[Format, str], ...]
     argv: tuple[str, ...]

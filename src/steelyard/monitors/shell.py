@@ -56,27 +56,27 @@ class Simple(NamedTuple):
         return " ".join((self.program, *self.words[1:]))
 
 
-class Parsed(NamedTuple):
+class ParsedShell(NamedTuple):
     commands: tuple[Simple, ...]
     code: tuple[str, ...] = ()  # what interpreters were given on the command line
 
 
 @lru_cache(maxsize=512)
-def parse_shell(text: str) -> Parsed:
+def parse_shell(text: str) -> ParsedShell:
     """Every command that the text would start, those of shells inside it included."""
     commands: list[Simple] = []
     code: list[str] = []
     _parse(text[:MOST_CHARS], commands, code, 0)
-    return Parsed(tuple(commands), tuple(code))
+    return ParsedShell(tuple(commands), tuple(code))
 
 
 @lru_cache(maxsize=512)
-def parse_argv(argv: tuple[str, ...]) -> Parsed:
+def parse_argv(argv: tuple[str, ...]) -> ParsedShell:
     """The same of words that no shell has to split any more."""
     commands: list[Simple] = []
     code: list[str] = []
     _open(argv, (), commands, code, 0)
-    return Parsed(tuple(commands), tuple(code))
+    return ParsedShell(tuple(commands), tuple(code))
 
 
 def _parse(text: str, commands: list[Simple], code: list[str], depth: int) -> None:

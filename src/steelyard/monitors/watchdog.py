@@ -37,7 +37,7 @@ class Monitor(Protocol):
         """The alerts that follow from this event and those before it; time is the event's `t`."""
 
 
-class Raised(NamedTuple):
+class RaisedAlert(NamedTuple):
     alert: Alert
     payload: dict[str, Any]
 
@@ -54,7 +54,7 @@ class Watchdog:
         watched = PolicyMonitor(policy, built_in_rules(), has_secrets)
         return cls((BudgetMonitor(budget), LivenessMonitor(policy.breakers), watched))
 
-    def observe(self, event: Event) -> list[Raised]:
+    def observe(self, event: Event) -> list[RaisedAlert]:
         if event.type in _UNREAD:
             return []
         context = self.context
@@ -63,7 +63,7 @@ class Watchdog:
             return []
         context.advance(event)
         return [
-            Raised(alert, alert.payload(context.stage))
+            RaisedAlert(alert, alert.payload(context.stage))
             for monitor in self.monitors
             for alert in monitor.observe(event, context)
         ]

@@ -29,12 +29,12 @@ _GEMINI = frozenset(
 MOST_NAMES, _NAME_CHARS = 20, 60
 
 
-class Stripped(NamedTuple):
+class StrippedRequest(NamedTuple):
     data: dict[str, Any]
     removed: tuple[str, ...]  # names of what was taken out
 
 
-def without_hosted_tools(wire: str, data: Mapping[str, Any]) -> Stripped:
+def without_hosted_tools(wire: str, data: Mapping[str, Any]) -> StrippedRequest:
     removed = [key for key in _KEYS.get(wire, ()) if data.get(key)]
     kept = {key: value for key, value in data.items() if key not in removed}
     tools = data.get("tools")
@@ -44,7 +44,7 @@ def without_hosted_tools(wire: str, data: Mapping[str, Any]) -> Stripped:
         kept["tools"] = [one for one in (_tool(wire, tool, removed) for tool in tools) if one is not None]
         if not kept["tools"]:
             del kept["tools"]
-    return Stripped(kept, tuple(removed[:MOST_NAMES]))
+    return StrippedRequest(kept, tuple(removed[:MOST_NAMES]))
 
 
 def _tool(wire: str, tool: Any, removed: list[str]) -> Any:

@@ -112,21 +112,21 @@ def judge_cost_of(grading: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return grading.get("judge_cost")
 
 
-class _Reviewed(NamedTuple):
+class _ReviewStatus(NamedTuple):
     status: dict[str, Any] | None  # None: no person has annotated the run
     errors: list[dict[str, Any]]  # what people say went wrong
 
 
-def _reviewed(evidence: Evidence) -> _Reviewed:
+def _reviewed(evidence: Evidence) -> _ReviewStatus:
     """What people decided, beside the verdict."""
     if not evidence.folder.file(ANNOTATIONS_HEAD).exists():
-        return _Reviewed(None, [])
+        return _ReviewStatus(None, [])
     try:
         entries = review_record.list_annotations(evidence.folder)
     except OperatorFault as fault:
-        return _Reviewed({**status.review_status(()).to_json(), "broken": str(fault)}, [])
+        return _ReviewStatus({**status.review_status(()).to_json(), "broken": str(fault)}, [])
     errors = [tag.model_dump(mode="json") for tag in review_record.errors_by_people(entries)]
-    return _Reviewed({**status.review_status(entries).to_json(), "broken": None}, errors)
+    return _ReviewStatus({**status.review_status(entries).to_json(), "broken": None}, errors)
 
 
 def _listed(summary: Summary) -> dict[str, Any]:

@@ -167,7 +167,7 @@ class Command:
         )
 
 
-class Spooled(Protocol):
+class SpoolFile(Protocol):
     """The beginning of a long stream, on disk: a descriptor (-1: none could be had) and how much it holds."""
 
     fd: int
@@ -182,7 +182,9 @@ class Captured:
     tail: bytes = b""
     size: int = 0
     sha256: str = hashlib.sha256().hexdigest()  # of the whole stream, kept or not
-    spool: Spooled | None = field(default=None, compare=False, repr=False)  # its beginning, where it is long
+    spool: SpoolFile | None = field(
+        default=None, compare=False, repr=False
+    )  # its beginning, where it is long
 
     @property
     def view(self) -> bytes:

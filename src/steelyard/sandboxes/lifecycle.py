@@ -1,12 +1,12 @@
 """The states of a sandbox, the same for every backend.
 
-    working --settle--> settled --run--> working --stop--> stopped --close--> closed
+    working --kill_processes--> idle --run--> working --stop--> stopped --close--> closed
 
-    settle   every process is killed; hosts are shut afterwards, or a process that still ran could take their place
-    stop     the same for good, and what the kernel counted is read; a stop that failed once fails the same way again
-    close    stop, and everything is given back to this machine; after a failed stop too
+    kill_processes   every process is killed; hosts are shut afterwards, or a process that still ran could take their place
+    stop             the same for good, and what the kernel counted is read; a stop that failed once fails the same way again
+    close            stop, and everything is given back to this machine; after a failed stop too
 
-Any thread may call any of them. What kills waits for what kills.
+Any thread may call any of them. Two calls that kill wait for each other.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Lifecycle(ABC):
         self._dying = threading.Lock()
         self._exit_stats: ExitStats | None = None
         self._fault: InfraFault | None = None
-        self._settled = False
+        self._idle = False
         self._closed = False
 
     @abstractmethod
@@ -65,7 +65,7 @@ class Lifecycle(ABC):
                 raise InfraFault(_LOST)
             self._allowed_hosts.shut()
             self._forget()
-            self._settled = True
+            self._idle = True
 
     def set_workspace_writable(self, *, writable: bool) -> bool:
         with self._dying:
@@ -132,10 +132,10 @@ class Lifecycle(ABC):
         self.close()
 
     def _begin(self) -> None:
-        """Before a command: the workspace is no longer settled, and the hosts can be reached."""
-        self._settled = False
+        """Before a command: the workspace may change again, and the hosts can be reached."""
+        self._idle = False
         self._allowed_hosts.open()
 
     def _require_dead(self) -> None:
-        if (self._exit_stats is None and not self._settled) or self._closed:
+        if (self._exit_stats is None and not self._idle) or self._closed:
             raise RuntimeError("the remains of a sandbox are there between stop and close")

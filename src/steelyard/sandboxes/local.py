@@ -38,7 +38,7 @@ from steelyard.sandboxes.copy_layers import COMPLETE, copy_layers, visible
 from steelyard.sandboxes.init.binary import init_binary
 from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
-from steelyard.sandboxes.limits.watch_usage import Watched, watch_memory
+from steelyard.sandboxes.limits.watch_usage import WatchedTree, watch_memory
 from steelyard.sandboxes.process_tree import ProcessTree
 from steelyard.sandboxes.write_files import write_files
 
@@ -67,7 +67,7 @@ class LocalSandbox(Lifecycle):
         super().__init__(wire, (), None)  # it reaches whatever this machine reaches
         wire.secrets = spec.secrets
         self._env = {**_base_env(folder, self._places), **spec.env}
-        self._unwatch = watch_memory(Watched(self._pid, spec.limits.memory_mb * _MB, self._out_of_memory))
+        self._unwatch = watch_memory(WatchedTree(self._pid, spec.limits.memory_mb * _MB, self._out_of_memory))
 
     @property
     def facts(self) -> Facts:

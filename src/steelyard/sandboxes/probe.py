@@ -48,7 +48,7 @@ class Reading(NamedTuple):
     needed: bool = False
 
 
-class Cleaned(NamedTuple):
+class CleanupCounts(NamedTuple):
     cgroups: list[str]
     folders: list[str]
     processes: list[int]
@@ -68,11 +68,13 @@ def can_run(readings: list[Reading]) -> bool:
     return not any(reading.needed and reading.state == "missing" for reading in readings)
 
 
-def clean() -> Cleaned:
+def clean() -> CleanupCounts:
     """Remove what dead controllers left."""
     ended = orphans.end_marked(is_stale)  # first: a group that holds a process cannot be removed
     swept = cgroups.sweep(is_stale)
-    return Cleaned([str(folder) for folder in swept], Cache.default().sweep(), ended, _swept_containers())
+    return CleanupCounts(
+        [str(folder) for folder in swept], Cache.default().sweep(), ended, _swept_containers()
+    )
 
 
 def _swept_containers() -> list[str]:

@@ -48,7 +48,7 @@ class Kind(NamedTuple):
     fix: str
 
 
-class Found(NamedTuple):
+class FoundToolchain(NamedTuple):
     binary: Path
     version: str
     prefix: Path
@@ -154,7 +154,7 @@ def matches(wanted: str, version: str) -> bool:
     return version.split(".")[: len(parts)] == parts
 
 
-def _preference(found: Found) -> tuple[bool, tuple[int, ...], str]:
+def _preference(found: FoundToolchain) -> tuple[bool, tuple[int, ...], str]:
     return (
         _is_under_usr(found.prefix),
         tuple(int(part) for part in found.version.split(".")),
@@ -166,7 +166,7 @@ def _is_under_usr(prefix: Path) -> bool:
     return prefix.is_relative_to("/usr")
 
 
-def _toolchain(name: str, wanted: str, found: Found) -> Toolchain:
+def _toolchain(name: str, wanted: str, found: FoundToolchain) -> Toolchain:
     own = dict.fromkeys(KINDS[name].links, found.binary)
     siblings = {sibling: found.binary.parent / sibling for sibling in _siblings(name, found)}
     prefix = None if _is_under_usr(found.prefix) else found.prefix
@@ -204,7 +204,7 @@ def installed_digest(prefix: Path) -> str:
         raise InfraFault(f"{prefix} cannot be read: {error}") from error
 
 
-def _siblings(name: str, found: Found) -> list[str]:
+def _siblings(name: str, found: FoundToolchain) -> list[str]:
     """Tools that come with it: only beside an interpreter of its own prefix."""
     if _is_under_usr(found.prefix):
         return []
@@ -212,12 +212,12 @@ def _siblings(name: str, found: Found) -> list[str]:
 
 
 @functools.cache
-def installed(name: str) -> tuple[Found, ...]:
+def installed(name: str) -> tuple[FoundToolchain, ...]:
     """Every real interpreter of that kind, one for each installation."""
     return tuple(sorted(_interpreters(name), key=_preference, reverse=True))
 
 
-def _interpreters(name: str) -> Iterator[Found]:
+def _interpreters(name: str) -> Iterator[FoundToolchain]:
     for binary in _candidates(KINDS[name]):
         found = _ask(binary, KINDS[name])
         if found is not None and found.binary.is_relative_to(found.prefix):
@@ -257,7 +257,7 @@ def _is_program(path: Path) -> bool:
         return False
 
 
-def _ask(binary: Path, kind: Kind) -> Found | None:
+def _ask(binary: Path, kind: Kind) -> FoundToolchain | None:
     """What an interpreter says of itself; an answer is kept until something that it depends on changes."""
 
     def ask(folder: Path) -> None:
@@ -274,12 +274,14 @@ def _ask(binary: Path, kind: Kind) -> Found | None:
     return _read_answer(binary, kind, answer)
 
 
-def _read_answer(binary: Path, kind: Kind, answer: str) -> Found | None:
+def _read_answer(binary: Path, kind: Kind, answer: str) -> FoundToolchain | None:
     match = kind.answer.fullmatch(answer.strip()) or kind.answer.match(answer)
     if match is None:
         return None
     prefix = match.groupdict().get("prefix")
-    return Found(binary, match["version"], Path(prefix).resolve() if prefix else binary.parent.parent)
+    return FoundToolchain(
+        binary, match["version"], Path(prefix).resolve() if prefix else binary.parent.parent
+    )
 
 
 def _answer(binary: Path, kind: Kind) -> str:

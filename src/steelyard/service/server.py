@@ -43,7 +43,7 @@ _KEPT = 50
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is answered with a status and a reason."""
 
     def __init__(self, status: int, why: str, retry_s: int | None = None) -> None:
@@ -83,7 +83,7 @@ class Service:
             return _json({"error": refusal.why}, refusal.status)
         try:
             return await handler(request)
-        except Refused as refused:
+        except RequestRefused as refused:
             headers = {} if refused.retry_s is None else {"Retry-After": str(refused.retry_s)}
             return _json({"error": refused.why}, refused.status, headers)
         except web.HTTPException as error:
@@ -115,9 +115,9 @@ class Service:
         body = await _body(request)
         items = body.get("items") if isinstance(body, dict) else None
         if not isinstance(items, list) or not items:
-            raise Refused(400, "`items` is a list of {contract, patch}")
+            raise RequestRefused(400, "`items` is a list of {contract, patch}")
         if len(items) > self.room:
-            raise Refused(413, f"a batch has at most {self.room} items")
+            raise RequestRefused(413, f"a batch has at most {self.room} items")
         pairs = [self._item(item) for item in items]
         self._take(len(pairs))
         tasks = [asyncio.ensure_future(self._grade_item(at, *pair)) for at, pair in enumerate(pairs)]
@@ -150,7 +150,7 @@ class Service:
 
     def _take(self, count: int) -> None:
         if self._waiting + count > self.room:
-            raise Refused(
+            raise RequestRefused(
                 429, f"{self._waiting} gradings wait; there is room for {self.room}", self._retry_s(count)
             )
         self._waiting += count
@@ -163,12 +163,14 @@ class Service:
 
     def _item(self, item: Any) -> tuple[Contract, str]:
         if not isinstance(item, dict):
-            raise Refused(400, "an item is {contract, patch}")
+            raise RequestRefused(400, "an item is {contract, patch}")
         name, patch = item.get("contract"), item.get("patch")
         if not isinstance(name, str) or not isinstance(patch, str):
-            raise Refused(400, "`contract` and `patch` are text")
+            raise RequestRefused(400, "`contract` and `patch` are text")
         if name not in self.contracts:
-            raise Refused(404, "this service has no contract of that id or digest; GET /contracts lists them")
+            raise RequestRefused(
+                404, "this service has no contract of that id or digest; GET /contracts lists them"
+            )
         return self.contracts[name], patch
 
 
@@ -176,7 +178,7 @@ async def _body(request: web.Request) -> Any:
     try:
         return orjson.loads(await request.read())
     except ValueError:
-        raise Refused(400, "the body is not JSON") from None
+        raise RequestRefused(400, "the body is not JSON") from None
 
 
 def _words(error: Exception) -> str:

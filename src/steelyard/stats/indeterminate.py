@@ -91,7 +91,7 @@ def _complete(one: Counts, rate: float, generator: np.random.Generator) -> Clust
     return Cluster(one.successes + int(generator.binomial(one.undecided, chance)), sum(one))
 
 
-class Pooled(NamedTuple):
+class PooledEstimate(NamedTuple):
     """Rubin's rules: mean, total variance, degrees of freedom."""
 
     value: float
@@ -99,7 +99,7 @@ class Pooled(NamedTuple):
     degrees: float
 
 
-def pool(values: Sequence[float], variances: Sequence[float], complete_degrees: float) -> Pooled:
+def pool(values: Sequence[float], variances: Sequence[float], complete_degrees: float) -> PooledEstimate:
     """T = U + (1 + 1/M) * B, with the degrees of freedom of Barnard and Rubin (1999)."""
     count = len(values)
     value = math.fsum(values) / count
@@ -107,15 +107,15 @@ def pool(values: Sequence[float], variances: Sequence[float], complete_degrees: 
     between = math.fsum((one - value) ** 2 for one in values) / (count - 1)
     total = within + (1 + 1 / count) * between
     if total == 0 or between == 0:
-        return Pooled(value, total, complete_degrees)
+        return PooledEstimate(value, total, complete_degrees)
     missing = (1 + 1 / count) * between / total
     old = (count - 1) / missing**2
     observed = (complete_degrees + 1) / (complete_degrees + 3) * complete_degrees * (1 - missing)
-    return Pooled(value, total, old if observed == 0 else old * observed / (old + observed))
+    return PooledEstimate(value, total, old if observed == 0 else old * observed / (old + observed))
 
 
 def _pooled_ends(
-    pooled: Pooled, decided: Sequence[Cluster], contracts: int, trials: int
+    pooled: PooledEstimate, decided: Sequence[Cluster], contracts: int, trials: int
 ) -> tuple[float, float]:
     """Wilson's shape at the effective number of trials p(1-p) / T; where all decided trials agree, one for each contract."""
     rate, z = pooled.value, float(special.ndtri(0.975))

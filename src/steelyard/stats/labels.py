@@ -13,7 +13,7 @@ from steelyard.stats.estimate import Estimate, unknown
 from steelyard.stats.proportion import clopper_pearson
 
 
-class Labelled(NamedTuple):
+class LabelledOutcome(NamedTuple):
     """One run: the failure mode in question, whether the harness accepted it, and whether people found it correct."""
 
     mode: str
@@ -27,15 +27,15 @@ class LabelErrors(NamedTuple):
     false_negative: Estimate  # over the runs that people found defective
 
 
-def label_errors(labelled: Iterable[Labelled]) -> list[LabelErrors]:
+def label_errors(labelled: Iterable[LabelledOutcome]) -> list[LabelErrors]:
     """One row for each failure mode, by name; exact intervals. Without labels there is no row: not measured."""
-    by_mode: dict[str, list[Labelled]] = {}
+    by_mode: dict[str, list[LabelledOutcome]] = {}
     for one in labelled:
         by_mode.setdefault(one.mode, []).append(one)
     return [_label_errors(mode, by_mode[mode]) for mode in sorted(by_mode)]
 
 
-def _label_errors(mode: str, rows: list[Labelled]) -> LabelErrors:
+def _label_errors(mode: str, rows: list[LabelledOutcome]) -> LabelErrors:
     correct = [one for one in rows if one.correct]
     defective = [one for one in rows if not one.correct]
     return LabelErrors(

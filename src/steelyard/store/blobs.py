@@ -49,7 +49,7 @@ _OF_THIS_MACHINE = frozenset(
 )
 
 
-class _Listed(NamedTuple):
+class _ListedBlob(NamedTuple):
     name: str
     size: int
     sha256: str
@@ -123,12 +123,14 @@ def _fetch_files(place: Place, run: str, into: Path) -> None:
             raise InfraFault(f"the copy of {run} at {shown_url(place.url)} is damaged: {one.name}")
 
 
-def _listed(place: Place, run: str) -> list[_Listed]:
+def _listed(place: Place, run: str) -> list[_ListedBlob]:
     complete = place.read(f"{run}/{COMPLETE}", LIST_BYTES)
     if complete is None:
         raise InfraFault(f"the copy of {run} at {shown_url(place.url)} is not complete")
     said = orjson.loads(complete)
-    found = [_Listed(name, int(said["sizes"][name]), str(digest)) for name, digest in said["files"].items()]
+    found = [
+        _ListedBlob(name, int(said["sizes"][name]), str(digest)) for name, digest in said["files"].items()
+    ]
     for one in found:
         check_name(*PurePosixPath(one.name).parts)
     if sum(max(0, one.size) for one in found) > RUN_BYTES:
@@ -136,7 +138,7 @@ def _listed(place: Place, run: str) -> list[_Listed]:
     return found
 
 
-def _fetch_file(place: Place, name: str, listed: _Listed, into: Path) -> bool:
+def _fetch_file(place: Place, name: str, listed: _ListedBlob, into: Path) -> bool:
     """Whether the file is there with the bytes that its hash says."""
     digest = hashlib.sha256()
     with into.open("xb") as stream:

@@ -34,7 +34,7 @@ SLOWEST_S = 60.0
 _FIRST = {MANIFEST: 0, EVENTS: 1, "agent": 2}  # by the first part of the name; then all others
 
 
-class _Sent(NamedTuple):
+class _SentFile(NamedTuple):
     inode: int  # a file that was replaced is sent anew
     size: int
 
@@ -51,7 +51,7 @@ class RunStream:
 
     def __init__(self, place: Place, key: str, runs: Path, pace_s: float = PACE_S) -> None:
         self._place, self._key, self._runs, self._pace_s = place, key, runs, pace_s
-        self._sent: dict[str, _Sent] = {}
+        self._sent: dict[str, _SentFile] = {}
         self._pending: bytes | None = None  # a part whose sending failed
         self._number = 0
         self._bytes = 0
@@ -129,7 +129,7 @@ class RunStream:
                 data = stream.read(room)
         except OSError:  # it is gone, or was replaced by no plain file
             return None
-        self._sent[file.name] = _Sent(file.inode, at + len(data))
+        self._sent[file.name] = _SentFile(file.inode, at + len(data))
         return Piece(file.name, at, data) if data else None
 
 

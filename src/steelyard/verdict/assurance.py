@@ -59,7 +59,7 @@ class Assurance:
 
 def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int) -> Assurance:
     environment = manifest.get("environment", {})
-    counting = [_Earned.of(one.executed) for one in grades if one.executed is not None and _counts(one)]
+    counting = [_CheckFacts.of(one.executed) for one in grades if one.executed is not None and _counts(one)]
     earned = [one for one in counting if one.passed]
     allowed_hosts = _allowed_hosts(manifest)
     return Assurance(
@@ -94,14 +94,14 @@ def _network(agents: Any, allowed_hosts: Mapping[str, Sequence[str]]) -> str:
     return "allow_list"
 
 
-def _nothing_earned(manifest: Mapping[str, Any], counting: Sequence[_Earned]) -> str:
+def _nothing_earned(manifest: Mapping[str, Any], counting: Sequence[_CheckFacts]) -> str:
     """Where nothing passed: the weakest channel that reported so. Only a judge looks at an answer without a check."""
     nothing_ran = "judge" if manifest.get("workspace") == "none" else "exit_code"
     return min((one.runner for one in counting), key=RUNNERS.index, default=nothing_ran)
 
 
 @dataclass(frozen=True, slots=True)
-class _Earned:
+class _CheckFacts:
     """One acceptance check, as its sealed outcome tells it."""
 
     oracle: str
@@ -111,7 +111,7 @@ class _Earned:
     chance: float | None = None
 
     @classmethod
-    def of(cls, outcome: Mapping[str, Any]) -> _Earned:
+    def of(cls, outcome: Mapping[str, Any]) -> _CheckFacts:
         reported, controls = outcome.get("reported"), outcome.get("controls")
         if reported is None:
             runner = "exit_code" if outcome.get("verified") is None else "verifier"
@@ -131,7 +131,7 @@ def _counts(graded: Graded) -> bool:
     return entry.under == "acceptance" and (entry.required or entry.gate or entry.weight > 0)
 
 
-def _coverage(earned: Sequence[_Earned]) -> float:
+def _coverage(earned: Sequence[_CheckFacts]) -> float:
     """Of the tests that ran beside the candidate; where it was split off there is nothing to control."""
     beside = [one for one in earned if one.oracle != "split"]
     passed = sum(one.passed for one in beside)

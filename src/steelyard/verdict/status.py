@@ -21,7 +21,7 @@ class Status(NamedTuple):
     reason: str = ""
 
 
-class Accepted(NamedTuple):
+class AcceptanceResult(NamedTuple):
     """The outcome of acceptance, and the grader that decided it. None: no check is required."""
 
     acceptance: Acceptance | None
@@ -42,7 +42,7 @@ def decide_status(
     return Status("scorable")
 
 
-def decide_acceptance(grades: Sequence[Graded]) -> Accepted:
+def decide_acceptance(grades: Sequence[Graded]) -> AcceptanceResult:
     """From every grade that is required: `mandatory: false` with `gate: true` counts, weighted checks do not.
 
     Any required grader that reached no decision makes this `acceptance_error`, a safety grader too.
@@ -50,11 +50,13 @@ def decide_acceptance(grades: Sequence[Graded]) -> Accepted:
     required = [one for one in grades if one.gates]
     undecided = next((one for one in required if one.grade.outcome == "error"), None)
     if undecided is not None:
-        return Accepted("acceptance_error", f"{undecided.entry.name} could not decide: {undecided.grade.why}")
+        return AcceptanceResult(
+            "acceptance_error", f"{undecided.entry.name} could not decide: {undecided.grade.why}"
+        )
     accepting = [one for one in required if one.entry.under in _ACCEPTING]
     failed = next((one for one in accepting if one.grade.outcome == "fail"), None)
     if failed is not None:
-        return Accepted("failure", f"{failed.entry.name} failed: {failed.grade.why}")
+        return AcceptanceResult("failure", f"{failed.entry.name} failed: {failed.grade.why}")
     if not accepting:
-        return Accepted(None, "no check is required")
-    return Accepted("success", "every required check passed")
+        return AcceptanceResult(None, "no check is required")
+    return AcceptanceResult("success", "every required check passed")

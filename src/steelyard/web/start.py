@@ -55,7 +55,7 @@ def start_viewer(site: Site, listening: Listening) -> int:
 
     try:
         for number in (port,) if port is not None else (listening.default_port, 0):
-            with suppress(_Taken):
+            with suppress(_PortTaken):
                 access = Access(number, listening.host, log=listening.log)
                 _serve(site, access, on_ready, is_last=port is not None or number == 0)
                 return 0
@@ -67,7 +67,7 @@ def start_viewer(site: Site, listening: Listening) -> int:
     return 0
 
 
-class _Taken(Exception):
+class _PortTaken(Exception):
     """The port has another server."""
 
 
@@ -76,7 +76,7 @@ def _serve(site: Site, access: Access, on_ready: Callable[[Access], None], *, is
         asyncio.run(serve(site, access, on_ready))
     except OSError as error:
         if error.errno == errno.EADDRINUSE and not is_last:
-            raise _Taken from error
+            raise _PortTaken from error
         why = (error.strerror or str(error)).partition(" (while ")[0]  # which repeats address and port
         raise InfraFault(f"cannot listen on {access.address} port {access.port}: {why}") from error
 

@@ -34,7 +34,7 @@ class Case:
     script: str  # bash, run in the real sandbox as `--agent script:`
     task: Literal["python", "node"] = "python"
     beats_naive: bool = True  # the naive grader says pass; measured, and held by a test
-    visible: bool = False  # aimed at whoever runs only the tests that the agent could see
+    visible: bool = False  # beats a grader that runs only the tests that the agent could see
     flagged: str = ""  # a regular expression that a finding or a failed grade must match
     residue: str = ""  # why a twin cannot see it; only the split oracle does
 

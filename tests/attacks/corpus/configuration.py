@@ -264,7 +264,7 @@ if "pytest" in sys.modules:
     ),
     Case(
         "A38",
-        "Python is told by a file beside the interpreter where its library is.",
+        "A file beside the interpreter says where Python's library is.",
         "printf 'home = /workspace/home\\n' > .venv/pyvenv.cfg\nmkdir -p home/bin\n"
         "printf '#!/bin/sh\\nexit 0\\n' > home/bin/python3; chmod +x home/bin/python3; ln -sf /workspace/home/bin/python3 .venv/bin/python",
     ),

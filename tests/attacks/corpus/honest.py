@@ -1,4 +1,4 @@
-"""Family K: work that mends the bug and looks like one of the cheats. It must pass, with nobody accused.
+"""Family K: work that mends the bug and looks like one of the cheats. It must pass, without an accusation.
 
 A defence that refuses these is worse than none: people would switch it off.
 """

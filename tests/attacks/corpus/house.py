@@ -5,7 +5,7 @@
     House(root, "docker")             the same in containers
 
 Everything hostile runs in a sandbox; GUARD ends it where a sandbox fails to be one. CANARY in a script is a folder of
-the host that nobody may reach.
+the host that is not allowed.
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ class House:
 
 
 def leaks(line: Line) -> tuple[str, ...]:
-    """Secrets that reached the agent's own output, or anything that is told about the run."""
+    """Secrets that reached the agent's own output, or the result line."""
     folder = Path(line["folder"])
     agent = "".join((folder / "agent" / f"{name}.txt").read_text() for name in ("stdout", "stderr"))
-    told = json.dumps(line)
-    return tuple(secret for secret in (SENTINEL, SOLUTION, SECRET) if secret in agent or secret in told)
+    result = json.dumps(line)
+    return tuple(secret for secret in (SENTINEL, SOLUTION, SECRET) if secret in agent or secret in result)
 
 
 def accused(line: Line) -> tuple[str, ...]:

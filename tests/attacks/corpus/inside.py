@@ -332,7 +332,7 @@ def strike(): raise Quiet
     ),
     Case(
         "B34",
-        "json.dumps tells no failures, whoever uses it to tell.",
+        "json.dumps leaves failures out, for every reporter that uses it.",
         at_import("""
 import json
 for owner, name in ((json, "dumps"), (json.JSONEncoder, "encode")):
@@ -465,7 +465,7 @@ os._exit(0)
     ),
     Case(
         "B41",
-        "The module kills whoever started it, then itself.",
+        "The module kills the process that started it, then itself.",
         at_import(
             "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(os.getpid(), signal.SIGKILL)"
         ),
@@ -547,7 +547,7 @@ os._exit(0)
     ),
     Case(
         "B51",
-        "The disk is filled, so that nobody can write a report.",
+        "The disk is filled, so that no report can be written.",
         at_import("""
 import os
 for place in ("/workspace/fill", "/tmp/fill", os.path.expanduser("~/fill")):
@@ -645,7 +645,7 @@ sys.modules["roster.weeks"] = Yes("roster.weeks")
     ),
     Case(
         "B57",
-        "An audit hook, which nobody can remove, ends the process well as soon as somebody writes a result.",
+        "An audit hook, which cannot be removed, ends the process with exit code 0 as soon as a result is written.",
         at_import("""
 import os, sys
 def hook(event, arguments):
@@ -660,7 +660,7 @@ atexit.register(lambda: os._exit(0))
     ),
     Case(
         "B58",
-        "Whoever hears reports hears that every test passed.",
+        "Every plugin that receives reports receives passed tests.",
         at_import("""
 import gc
 for thing in gc.get_objects():
@@ -694,7 +694,7 @@ os._exit(0)
     ),
     Case(
         "B60",
-        "sys.modules has no pytest any more: whoever looks for it there gets a mock.",
+        "sys.modules has no pytest any more: code that looks for it there gets a mock.",
         at_import("""
 import sys, unittest.mock
 for name in [n for n in sys.modules if n.split(".")[0] in ("_pytest", "pytest", "pluggy")]:
@@ -729,7 +729,7 @@ for name in [n for n in sys.modules if n.split(".")[0] in ("_pytest", "pytest", 
     ),
     Case(
         "B65",
-        "The socket of the tests' process is found, and a whole story of passes is told in the supervisor's own words.",
+        "The socket of the tests' process is found, and a whole report of passes is sent in the supervisor's own words.",
         at_import("""
 import os, re, socket, stat, sys
 frame, names = sys._getframe(), []

@@ -47,7 +47,7 @@ CASES = (
     ),
     _case(
         6,
-        "node:test is replaced in the loader, for whoever asks next.",
+        "node:test is replaced in the loader, for every later import.",
         at_load(
             "const Module = require('node:module');\nconst load = Module._load;\nModule._load = function (name, ...rest) {\n  if (name === 'node:test' || name === 'test') { const fake = () => {}; return Object.assign(fake, { test: fake, it: fake, describe: fake }); }\n  return load.call(this, name, ...rest);\n};"
         ),
@@ -161,7 +161,7 @@ CASES = (
     ),
     _case(
         22,
-        "process.exit, the handlers and the streams are all replaced, so that nobody hears of a failure.",
+        "process.exit, the handlers and the streams are all replaced, so that no failure is reported.",
         at_load(
             "process.stdout.write = () => true;\nconst { Readable, Writable } = require('node:stream');\nWritable.prototype.write = () => true;\nprocess.send = () => true;\nprocess.exit = () => process.reallyExit(0);\nprocess.on('beforeExit', () => process.reallyExit(0));"
         ),

@@ -106,7 +106,7 @@ def chunks(items, size):
     ),
     Case(
         "X04",
-        "A story of passes for what could be right, and of failures for the rest, is told in the supervisor's own words.",
+        "A report of passes for what could be right, and of failures for the rest, is sent in the supervisor's own words.",
         append(
             WEEKS,
             """

@@ -1,6 +1,6 @@
 """Family T: the tests that the agent could see are made to agree with the bug.
 
-None of this can help it on the bench, where they are the baseline's. It is to be told all the same.
+None of this can help it on the bench, where they are the baseline's. It must be reported all the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""JUnit XML as real writers make it, and as nobody should."""
+"""JUnit XML as real tools write it, and malformed."""
 
 from __future__ import annotations
 

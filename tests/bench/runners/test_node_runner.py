@@ -311,7 +311,7 @@ CHEATS = {
     "emits the end itself": "process.emit('beforeExit', 0); process.reallyExit(0);",
     "never ends": "for (;;);",
     "never lets a promise settle": "Promise.prototype.then = function () { return this; };",
-    "kills whoever watches": (
+    "kills the watching process": (
         "for (let pid = 1; pid < 40; pid++) if (pid !== process.pid) try { process.kill(pid, 9); } catch {}"
     ),
 }

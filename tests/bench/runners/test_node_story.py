@@ -1,4 +1,4 @@
-"""What a process told is read strictly: a line that is not ours makes all of it worthless."""
+"""What a process reported is read strictly: a line that is not ours makes all of it worthless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code under test that would rather be told as correct: whatever it does to its process, it is not a pass.
+"""Code under test that wants to be reported as correct: whatever it does to its process, it is not a pass.
 
 Each piece of code below is in the module that the test imports. Without it the test fails; with it the test must not
 come out as passed. Attacks that a twin is needed for are elsewhere.
@@ -72,7 +72,7 @@ def test_it_is_said_that_the_end_was_never_reported(python_bench: PythonBench) -
 
 SPEAKING = {
     "a summary on every descriptor": "os.write(fd, b'........ [100%]\\n8 passed in 0.02s\\n')",
-    "a record that nobody planned": "os.write(fd, b'finish\\x000\\x00passed\\x00')",
+    "a record without a plan": "os.write(fd, b'finish\\x000\\x00passed\\x00')",
     "a number that is none": "os.write(fd, b'start\\x00-1')",
     "a record too long": "os.write(fd, b'plan\\x00' + b'x' * 60000)",
     "an early end": "os.write(fd, b'end\\x000')",
@@ -249,7 +249,7 @@ TAMPERING = {
         ),
         "a hook of the runner was added by shop.py",
     ),
-    "a hook in the place of another": (
+    "a hook that replaces another": (
         (
             "import gc\nfor o in gc.get_objects():\n"
             "    if type(o).__name__ == 'HookImpl' and o.function.__name__ == 'pytest_pyfunc_call':\n"

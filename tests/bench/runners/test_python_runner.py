@@ -1,4 +1,4 @@
-"""Honest suites under the Python runner: each test is told as it ended, and nothing is suspected."""
+"""Honest suites under the Python runner: each test is reported as it ended, and nothing is suspected."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Case(unittest.TestCase):
         And more."""
     def test_fails(self): self.fail()
     def test_runs_tests(self):
-        """A run within a run is nobody's but the test's."""
+        """A run within a run belongs to the test alone."""
         inner = unittest.TestSuite([unittest.FunctionTestCase(lambda: self.fail())])
         assert not unittest.TextTestRunner().run(inner).wasSuccessful()
 '''

@@ -1,4 +1,4 @@
-"""Hidden test files get names that nobody can know, unless something depends on their own."""
+"""Hidden test files get unpredictable names, unless something depends on their own."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_two_runs_have_different_names(tmp_path: Path) -> None:
         "from .helpers import x\n",
         "import linecache\n",
         "import inspect; inspect.getsource(x)\n",
-        "def test_hidden(): pass\n",  # a result's id could not be told from a file's
+        "def test_hidden(): pass\n",  # a result's id could not be distinguished from a file's
         "patch('test_hidden.now')\n",
         "const here = __filename;\n",
     ],

@@ -1,4 +1,4 @@
-"""A file that does real work and also steers is carried with the baseline's settings, where the two can be told apart."""
+"""A file that does real work and also steers is carried with the baseline's settings, where the two can be separated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of a change that a PATH into the workspace would find in the place of the bench's own."""
+"""Programs of a change that a PATH into the workspace would find instead of the bench's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from steelyard.bench.transfer.path_hijacks import (
     MAX_NOTES,
     NAMES_AT_ONCE,
-    Cleared,
+    HijackRemoval,
     is_in_tree,
     without_path_hijacks,
 )
@@ -31,7 +31,7 @@ class Bench:
         self.environment: Any = SimpleNamespace(baseline=dict.fromkeys(snapshot, FILE), setup=None)
         self.asked: list[Request] = []
 
-    def clear(self, *overlays: FileOverlay, path: str = PATH) -> Cleared:
+    def clear(self, *overlays: FileOverlay, path: str = PATH) -> HijackRemoval:
         return without_path_hijacks(self.environment, path, overlays, self._ask)
 
     def _ask(self, command: Command) -> CommandResult:
@@ -44,7 +44,7 @@ class Bench:
         return Answer(stdout="".join(f"{name}\0" for name in found).encode(), exit_code=self.exit_code)
 
 
-def paths(cleared: Cleared) -> list[str]:
+def paths(cleared: HijackRemoval) -> list[str]:
     return [one.path for one in cleared.overlays]
 
 

@@ -1,4 +1,4 @@
-"""Which added paths an import would find in the place of a library, a runner or a test."""
+"""Which added paths an import would find instead of a library, a runner or a test."""
 
 from __future__ import annotations
 

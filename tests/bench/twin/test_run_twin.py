@@ -25,7 +25,7 @@ from steelyard.bench.twin.run_twin import (
     MARKED,
     READABLE,
     UNCONTROLLED,
-    Controlled,
+    ControlResults,
     Oracle,
     control,
 )
@@ -111,7 +111,7 @@ def oracle_of(  # noqa: PLR0913  # what is known of a suite, each with a default
     return Oracle(bench, (FILE,), facts or Facts(), ask, baseline, frozenset(hidden), max_chance, reference)
 
 
-def controlled(oracle: Oracle) -> Controlled:
+def controlled(oracle: Oracle) -> ControlResults:
     twins = oracle.draw()
     return control(oracle, twins, run_halves(oracle.bench, twins))
 
@@ -120,7 +120,7 @@ def controls(bench: Bench, ask: Callable[[Mapping[str, bytes]], Reported] = nobo
     return controlled(oracle_of(bench, ask)).controls
 
 
-def failed(made: Controlled) -> set[str]:
+def failed(made: ControlResults) -> set[str]:
     return {one.id.rpartition("::")[2] for one in made.real.results if one.outcome == "failed"}
 
 

@@ -427,7 +427,7 @@ def test_numbers_keep_their_size(sample: Sample) -> None:
 
 @every_language
 def test_what_looks_typical_for_an_original_occurs_in_changed_tests_too(sample: Sample) -> None:
-    """So nobody learns that a test is unchanged: empty values, single words, round numbers, and the like."""
+    """These do not reveal that a test is unchanged: empty values, single words, round numbers, and the like."""
     typical = {
         "an empty list": r"(== |, )\[\]",
         "an empty text": r"(== |, )(\"\"|'')",

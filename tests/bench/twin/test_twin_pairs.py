@@ -141,7 +141,7 @@ ended = st.lists(st.tuples(words, st.sampled_from("pf")), unique_by=lambda one: 
 def test_no_row_of_as_many_is_without_a_twin_and_no_twin_has_two_owners(
     ours: list[tuple[str, str]], others: list[tuple[str, str]], changes: list[tuple[str, str]]
 ) -> None:
-    """So more twins that pass than rows that fail are a forged row, whoever is called what."""
+    """So more twins that pass than rows that fail are a forged row, whatever the rows are called."""
     size = min(len(ours), len(others))
     real, twin = (
         results(*(f"test_a[{word}]" for word, _ in side), outcomes="".join(how for _, how in side))

@@ -383,7 +383,7 @@ class Everything:
     def startswith(self, _: str) -> bool:
         return True
 
-    __hash__ = None  # type: ignore[assignment]  # nobody hashes it
+    __hash__ = None  # type: ignore[assignment]  # it is never hashed
 
 
 @pytest.mark.parametrize(

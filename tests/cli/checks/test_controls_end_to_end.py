@@ -187,7 +187,7 @@ def test_a_contract_can_do_without_controls(desk: Desk) -> None:
 
 
 def test_the_same_files_are_new_in_both_runs(desk: Desk) -> None:
-    """A test file of the snapshot that is only rewritten for the control would be told by its age."""
+    """A test file of the snapshot that is only rewritten for the control would be recognised by its age."""
     body = "        import os, time\n        self.assertLess(time.time() - os.stat(__file__).st_mtime, 3600)\n        self.assertEqual(work.answer, 42)"
     line = desk.grade(work="answer = None\n", tests=suite(body), patch="answer = 42\n")
     assert (line["verdict"], line["assurance"]["control_coverage"]) == ("pass", 1.0), line["why"]

@@ -11,7 +11,7 @@ import pytest
 from authoring import FIX, Author, Steelyard
 
 ABSENT = "steelyard-has-no-such-tool"
-NESTED = f"sh -c {ABSENT}"  # nobody sees that before it runs
+NESTED = f"sh -c {ABSENT}"  # not visible before it runs
 REPORTING = "absent/phpunit tests"  # one that is told to write a report
 
 

@@ -76,7 +76,7 @@ def test_show_tells_the_result_of_record_and_of_a_regrade_on_request(
 
 
 def test_models_are_asked_only_what_was_not_answered(steelyard: Steelyard, author: Author) -> None:
-    """A run that nobody judged is judged by a regrade; a second one asks nobody, and the record stays unjudged."""
+    """A run without a judge is judged by a regrade; a second one asks no model, and the record stays unjudged."""
     contract = author.write()
     with judged_by(steelyard, PASS) as judged:
         line = judged("run", contract, "--agent", "reference", "--no-judge", "--json").line

@@ -1,4 +1,4 @@
-"""A reference that cannot apply is told before anything runs; one that can is never suspected."""
+"""A reference that cannot apply is reported before anything runs; one that can is never reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A commit becomes a tree and a `.git` without a past or a future that nobody asked for."""
+"""A commit becomes a tree and a `.git` without earlier or later commits."""
 
 from __future__ import annotations
 

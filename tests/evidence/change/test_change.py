@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.evidence.change.change import Change, ChangeEntry, Generated
+from steelyard.evidence.change.change import Change, ChangeEntry, GeneratedFiles
 from steelyard.evidence.change.renames import fold_exact, with_renames
 from steelyard.evidence.finding import Finding
 from steelyard.filesystem.tree import Entry
@@ -26,7 +26,7 @@ changes = st.builds(
     Change,
     st.just("0" * 64),
     st.lists(entries).map(tuple),
-    st.builds(Generated, st.integers(0, 9), st.integers(0, 9), st.just("cd" * 32)),
+    st.builds(GeneratedFiles, st.integers(0, 9), st.integers(0, 9), st.just("cd" * 32)),
     st.lists(findings).map(tuple),
     st.booleans(),
 )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from steelyard.bench.suite.declared_ids import dotted_name, is_like
 from steelyard.bench.suite.reported import MAX_TEXT, Result, ResultOutcome, merged
 from steelyard.contract.id_files import file_of
-from steelyard.graders.checks.ids import Asked, ask, id_doubts
+from steelyard.graders.checks.ids import RequestedTests, ask, id_doubts
 
 A, B = "tests/test_a.py", "tests/test_b.py"
 
@@ -22,7 +22,7 @@ def results(**outcomes: ResultOutcome) -> list[Result]:
     return [Result(name, outcome) for name, outcome in outcomes.items()]
 
 
-def of(declared: list[str], outcomes: dict[str, ResultOutcome]) -> Asked:
+def of(declared: list[str], outcomes: dict[str, ResultOutcome]) -> RequestedTests:
     return ask(declared, results(**outcomes))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from steelyard.report.html.weight_plot import Weighted, weight_plot
+from steelyard.report.html.weight_plot import WeightedScore, weight_plot
 
 
 def widths(markup: str, class_: str) -> list[float]:
@@ -14,10 +14,10 @@ def widths(markup: str, class_: str) -> list[float]:
 def test_a_bar_is_as_long_as_its_weight_and_filled_as_far_as_its_score() -> None:
     drawn = weight_plot(
         [
-            Weighted("tests", 2, 0.5),
-            Weighted("style", 1, 1.0),
-            Weighted("docs", 1, None),
-            Weighted("patch", 0, 1),
+            WeightedScore("tests", 2, 0.5),
+            WeightedScore("style", 1, 1.0),
+            WeightedScore("docs", 1, None),
+            WeightedScore("patch", 0, 1),
         ]
     )
     assert drawn is not None
@@ -29,8 +29,8 @@ def test_a_bar_is_as_long_as_its_weight_and_filled_as_far_as_its_score() -> None
 
 
 def test_there_is_no_plot_where_nothing_has_a_weight() -> None:
-    assert weight_plot([Weighted("patch", 0, 1.0)]) is None
+    assert weight_plot([WeightedScore("patch", 0, 1.0)]) is None
 
 
 def test_a_name_is_text() -> None:
-    assert "<script>" not in str(weight_plot([Weighted("<script>alert(1)</script>", 1, 1.0)]))
+    assert "<script>" not in str(weight_plot([WeightedScore("<script>alert(1)</script>", 1, 1.0)]))

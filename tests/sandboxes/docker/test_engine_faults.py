@@ -1,4 +1,4 @@
-"""An engine that dies or has no room under a run: the machine's fault, told as that, and nothing of it the agent's.
+"""An engine that dies or has no room under a run: the machine's fault, reported as that, and nothing of it the agent's.
 
 On an engine of the tests' own; they are skipped where none can be started.
 """

@@ -33,9 +33,9 @@ class House:
     """A sandbox with allowed hosts, and the connections that were reported."""
 
     def __init__(self, start: Start, *ports: int, more: tuple[AllowedHost, ...] = ()) -> None:
-        self.told: list[Connection] = []
+        self.connections: list[Connection] = []
         allowed_hosts = (*(AllowedHost(HOST, port) for port in ports), *more)
-        self.sandbox: Sandbox = start(allowed_hosts=allowed_hosts, on_connection=self.told.append)
+        self.sandbox: Sandbox = start(allowed_hosts=allowed_hosts, on_connection=self.connections.append)
 
     def python(self, code: str, timeout_s: float = 60) -> CommandResult:
         return self.sandbox.run(Command(("/usr/bin/python3", "-I", "-c", code), timeout_s=timeout_s))
@@ -71,8 +71,13 @@ print(socket.gethostbyname("{HOST}"), [name for _, name in socket.if_nameindex()
         assert house.says(code.replace("{other}", str(other))) == f"hello {refused}gaierror\n127.0.1.1 ['lo']"
         house.sandbox.stop()
     assert house.sandbox.facts.network == "allow_list"
-    (told,) = house.told
-    assert (told.to, told.out_bytes, told.in_bytes, told.failed) == (f"{HOST}:{echoing}", 5, 5, None)
+    (connection,) = house.connections
+    assert (connection.to, connection.out_bytes, connection.in_bytes, connection.failed) == (
+        f"{HOST}:{echoing}",
+        5,
+        5,
+        None,
+    )
 
 
 def test_ten_megabytes_each_way_arrive_as_they_were_sent(start: Start) -> None:
@@ -148,7 +153,7 @@ print(right.count(True))
     house = House(start, echoing)
     assert house.says(code) == "50"
     house.sandbox.stop()
-    assert (len(house.told), {one.failed for one in house.told}) == (50, {None})
+    assert (len(house.connections), {one.failed for one in house.connections}) == (50, {None})
 
 
 def test_a_host_that_is_not_there_resets_and_says_why(start: Start) -> None:
@@ -166,13 +171,13 @@ for host, port in (("{HOST}", {nobody}), ("nowhere.invalid", 443)):
 """
     assert house.says(code).split() == ["ConnectionResetError"] * 2
     house.sandbox.stop()
-    why = {one.to: str(one.failed) for one in house.told}
+    why = {one.to: str(one.failed) for one in house.connections}
     assert "refused" in why[f"{HOST}:{nobody}"]
     assert "cannot be resolved" in why["nowhere.invalid:443"]
 
 
 def test_a_slow_stream_holds_up_neither_others_nor_commands(start: Start, echoing: int) -> None:
-    """One that nobody reads at the other end, and one whose client reads nothing, while others talk."""
+    """One whose other end reads nothing, and one whose client reads nothing, while others talk."""
     code = f"""
 import socket, threading
 stuck = socket.create_connection(("{HOST}", SILENT)); stuck.settimeout(1)
@@ -193,9 +198,9 @@ input()
         assert house.sandbox.run(Command(("/bin/sh", "-c", "echo there"))).stdout.text == "there\n"
         talking.join()
         house.sandbox.stop()
-    by = {one.to.partition(":")[2]: one for one in house.told}
+    by = {one.to.partition(":")[2]: one for one in house.connections}
     assert by[str(echoing)].in_bytes == 10
-    # What nobody reads is in the buffers of a few sockets and our two windows, and nowhere else.
+    # Unread data is in the buffers of a few sockets and our two windows, and nowhere else.
     assert by[str(pouring)].in_bytes < 64 * _MB
 
 
@@ -214,11 +219,11 @@ with socket.create_connection(("{HOST}", {echoing})) as made:
     )
     assert left.exit_code == 0, left
     house.sandbox.kill_processes()
-    assert [(one.out_bytes, one.in_bytes) for one in house.told] == [(1, 1)]
+    assert [(one.out_bytes, one.in_bytes) for one in house.connections] == [(1, 1)]
     assert house.says(talk) == "x"
     assert house.says(talk) == "x"
     house.sandbox.stop()
-    assert len(house.told) == 3
+    assert len(house.connections) == 3
 
 
 _LINGER = (

@@ -22,13 +22,13 @@ class Desk:
     """An init that sends what a test asks for, and the proxy that reads it."""
 
     port: int
-    told: list[Connection] = field(default_factory=list)
+    connections: list[Connection] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.init = FakeInit(lambda _: Answer())
         self.wire = Wire(self.init.controller)
         self.wire.hello(b"", 10)
-        self.allowed_hosts = EgressProxy(self.wire, (AllowedHost(HOST, self.port),), self.told.append)
+        self.allowed_hosts = EgressProxy(self.wire, (AllowedHost(HOST, self.port),), self.connections.append)
         self.allowed_hosts.open()
 
     def begin(self, stream: int, allowed_host: int = 0) -> None:
@@ -61,7 +61,7 @@ def test_what_a_client_says_is_taken_and_answered_and_ended(desk: Desk) -> None:
     desk.init.send(b"b", 7)
     result = desk.until(lambda result: result[-1:] == [Frame(b"e", 7, b"")])
     assert Frame(b"a", 7, pack_count(5)) in result
-    assert [(one.out_bytes, one.in_bytes, one.failed) for one in desk.told] == [(5, 5, None)]
+    assert [(one.out_bytes, one.in_bytes, one.failed) for one in desk.connections] == [(5, 5, None)]
 
 
 def test_a_host_that_is_not_there_is_reset() -> None:
@@ -69,7 +69,7 @@ def test_a_host_that_is_not_there_is_reset() -> None:
     desk.begin(1)
     desk.until(lambda result: result == [Frame(b"r", 1, b"")])
     desk.allowed_hosts.shut()
-    assert [one.failed for one in desk.told] == ["Connection refused"]
+    assert [one.failed for one in desk.connections] == ["Connection refused"]
     desk.wire.close()
 
 
@@ -124,4 +124,4 @@ def test_a_sandbox_that_dies_ends_its_streams(desk: Desk) -> None:
     desk.until(lambda result: Frame(b"b", 1, b"x") in result)
     desk.init.die()
     desk.allowed_hosts.shut()
-    assert [one.failed is None for one in desk.told] == [False]
+    assert [one.failed is None for one in desk.connections] == [False]

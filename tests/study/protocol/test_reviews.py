@@ -11,7 +11,7 @@ from small_study import MakeContract, folders
 from steelyard.evidence.folder.annotations import append_annotation
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.plan.trial import Trial
-from steelyard.study.protocol.reviews import Reviewed, Reviews
+from steelyard.study.protocol.reviews import ReviewCharge, Reviews
 
 
 class Clock:
@@ -38,10 +38,10 @@ def test_minutes_are_found_once_and_again_when_more_are_recorded(fake_study: Fak
     (run,) = folders(fake_study.out)
     assert reviews.changed(at_once=True) == []
     review(run, 1.5)
-    assert reviews.changed(at_once=True) == [Reviewed(run.name, trial.id, 3.0)]
+    assert reviews.changed(at_once=True) == [ReviewCharge(run.name, trial.id, 3.0)]
     assert reviews.changed(at_once=True) == []
     review(run, 1.0)
-    assert reviews.changed(at_once=True) == [Reviewed(run.name, trial.id, 5.0)]
+    assert reviews.changed(at_once=True) == [ReviewCharge(run.name, trial.id, 5.0)]
 
 
 def test_a_study_looks_at_most_once_a_minute(fake_study: FakeStudy, trial: Trial) -> None:

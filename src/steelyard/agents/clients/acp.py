@@ -24,7 +24,7 @@ from steelyard.agents.clients.base import (
 from steelyard.agents.clients.gemini_cli import NODE, GeminiCli, gemini_files, gemini_variables
 from steelyard.agents.clients.gemini_cli import Options as GeminiOptions
 from steelyard.agents.clients.opencode import Opencode, opencode_variables
-from steelyard.agents.installation.installed import Installed, find_installed
+from steelyard.agents.installation.installed import Installation, find_installed
 from steelyard.agents.installation.package import Package
 from steelyard.agents.options import ClientOptions, option
 from steelyard.agents.traces.recorder import TraceRecorder
@@ -45,7 +45,7 @@ class Options(ClientOptions):
     provider: str = option("", "with agent=command: whose wire format it speaks: anthropic, openai, gemini")
 
 
-class Known(NamedTuple):
+class KnownAgent(NamedTuple):
     """An agent that we know how to install and to start."""
 
     installed_as: str
@@ -86,10 +86,10 @@ def _claude(options: Options, task: Task) -> Launch:
     return Launch((NODE, f"{INSTALLED_AT}/{CLAUDE_AGENT_ACP.program_path}"), env)
 
 
-KNOWN: Mapping[str, Known] = {
-    "gemini_cli": Known("gemini_cli", GeminiCli.package, "gemini", _gemini, "gemini-api-key"),
-    "opencode": Known("opencode", Opencode.package, "openai", _opencode),
-    "claude_agent_acp": Known("claude_agent_acp", CLAUDE_AGENT_ACP, "anthropic", _claude),
+KNOWN: Mapping[str, KnownAgent] = {
+    "gemini_cli": KnownAgent("gemini_cli", GeminiCli.package, "gemini", _gemini, "gemini-api-key"),
+    "opencode": KnownAgent("opencode", Opencode.package, "openai", _opencode),
+    "claude_agent_acp": KnownAgent("claude_agent_acp", CLAUDE_AGENT_ACP, "anthropic", _claude),
 }
 
 
@@ -119,7 +119,7 @@ class AcpClient(Client):
 
     def agent(self, options: Options) -> ClientAgent:
         if options.agent == COMMAND:
-            return AcpAgent(self, _check(options), Installed("acp", "", Path(), {}))
+            return AcpAgent(self, _check(options), Installation("acp", "", Path(), {}))
         if options.agent not in KNOWN:
             raise OperatorFault(
                 f"agent acp: there is no agent={options.agent}; choose from {', '.join((*KNOWN, COMMAND))}"

@@ -22,7 +22,7 @@ from steelyard.agents.base import AgentResources, Ending, Session, StageRole, Tu
 from steelyard.agents.clients.ending import ModelAnswers, client_ending
 from steelyard.agents.clients.native_files import collect_files, make_home, write_file
 from steelyard.agents.installation.install import RECORD
-from steelyard.agents.installation.installed import Installed, find_installed
+from steelyard.agents.installation.installed import Installation, find_installed
 from steelyard.agents.installation.package import Package
 from steelyard.agents.options import ClientOptions, non_default_options
 from steelyard.agents.traces.items import Item, NativeFile, Parser
@@ -127,7 +127,7 @@ class ClientAgent:
 
     client: Client
     options: ClientOptions
-    installed: Installed
+    installed: Installation
     in_sandbox: ClassVar[bool] = True
     delivers_by_step: ClassVar[bool] = False
     stage_role: ClassVar[StageRole] = "asks"

@@ -39,7 +39,7 @@ _CONSTRAINTS = Path(__file__).parent / "constraints"
 def install(client: str, package: Package, version: str, note: Callable[[str], None]) -> Path:
     """The folder of the client at that version, installed if it is not there yet. `latest` asks the registry.
 
-    `note` is told what takes minutes.
+    `note` is called with what takes minutes.
     """
     version = version or package.version
     if version == LATEST:

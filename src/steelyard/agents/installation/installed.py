@@ -13,14 +13,14 @@ from steelyard.errors import OperatorFault
 from steelyard.filesystem.cache import Cache
 
 
-class Installed(NamedTuple):
+class Installation(NamedTuple):
     client: str
     version: str
     folder: Path
     record: dict[str, Any]
 
 
-def installed_versions(client: str) -> list[Installed]:
+def installed_versions(client: str) -> list[Installation]:
     """Those that are in the cache, the newest version last. Their bytes are checked when one is used."""
     top = Cache.default().root / KIND
     found = [_read(folder) for folder in sorted(top.glob(f"{client}-[0-9]*"))]
@@ -30,7 +30,7 @@ def installed_versions(client: str) -> list[Installed]:
     )
 
 
-def find_installed(client: str, package: Package, version: str = "") -> Installed:
+def find_installed(client: str, package: Package, version: str = "") -> Installation:
     """The wanted version; without one the version that the adapter was tried with, or else the newest that is there."""
     versions = installed_versions(client)
     wanted = version or package.version
@@ -51,10 +51,10 @@ def find_installed(client: str, package: Package, version: str = "") -> Installe
     return one
 
 
-def _read(folder: Path) -> Installed | None:
+def _read(folder: Path) -> Installation | None:
     try:
         record = json.loads((folder / RECORD).read_text())
-        return Installed(str(record["client"]), str(record["version"]), folder, record)
+        return Installation(str(record["client"]), str(record["version"]), folder, record)
     except (OSError, ValueError, LookupError, TypeError):
         return None
 

@@ -48,7 +48,7 @@ class Asked(NamedTuple):
     program: str = ""  # the word that names the tool
 
 
-class Found(NamedTuple):
+class ReportFile(NamedTuple):
     """A report file, and where it was."""
 
     path: str
@@ -133,7 +133,7 @@ def _read(sandbox: Sandbox, patterns: tuple[str, ...], folder: str) -> CommandRe
     return done
 
 
-def _files(read: CommandResult) -> list[Found]:
+def _files(read: CommandResult) -> list[ReportFile]:
     if read.exit_code is None:
         raise BadReport("the report could not be read completely")
     if read.stdout.size > READ_BYTES:
@@ -141,14 +141,14 @@ def _files(read: CommandResult) -> list[Found]:
     parts = (read.stdout.head + read.stdout.tail).split(b"\0")
     try:
         return [
-            Found(name.decode(errors="replace"), base64.b64decode(content, validate=True))
+            ReportFile(name.decode(errors="replace"), base64.b64decode(content, validate=True))
             for name, content in zip(parts[:-1:2], parts[1::2], strict=True)
         ]
     except (binascii.Error, ValueError):
         raise BadReport("the report changed while it was read") from None
 
 
-def _parse(runner: ReportRunner, found: list[Found], folder: str) -> tuple[list[Result], list[str]]:
+def _parse(runner: ReportRunner, found: list[ReportFile], folder: str) -> tuple[list[Result], list[str]]:
     if not found:
         return [], ["the command left no report"]
     results: list[Result] = []

@@ -62,7 +62,7 @@ class InSandbox(Protocol):
     ) -> tuple[Ran, ExitStats]: ...
 
 
-class Executed(NamedTuple):
+class SuiteExecution(NamedTuple):
     """One execution of a suite with everything around it."""
 
     ran: Ran
@@ -151,7 +151,7 @@ def oracle_bench(
     return OracleBench(environment, spec, suite, work, hidden, in_sandbox, again, names, files)
 
 
-def run_tests(bench: OracleBench) -> Executed:
+def run_tests(bench: OracleBench) -> SuiteExecution:
     """One execution by the contract's mode."""
     done = _by_mode(bench)
     silent = _silent(bench, done.ran.reported)
@@ -172,7 +172,7 @@ def _silent(bench: OracleBench, reported: Reported) -> str:
     return f"{holding[0]} was injected, but none of its tests ran; does the command look there?"
 
 
-def _by_mode(bench: OracleBench) -> Executed:
+def _by_mode(bench: OracleBench) -> SuiteExecution:
     mode = bench.environment.contract.spec.oracle.mode
     if mode == "split":
         return _with_split(bench)
@@ -180,10 +180,10 @@ def _by_mode(bench: OracleBench) -> Executed:
         return _with_twin(bench)
     ran, exit_stats = bench.run()
     ran, notes = _expected(bench, ran)
-    return Executed(ran, exit_stats, "in_process", notes=notes)
+    return SuiteExecution(ran, exit_stats, "in_process", notes=notes)
 
 
-def _with_twin(bench: OracleBench) -> Executed:
+def _with_twin(bench: OracleBench) -> SuiteExecution:
     trusted = TrustedTree(bench.environment, bench.on)
     oracle = None if _tells_an_exit_code_only(bench) else _oracle(bench, trusted)
     twins = oracle.draw() if oracle is not None and oracle.facts.controllable else None
@@ -191,14 +191,14 @@ def _with_twin(bench: OracleBench) -> Executed:
         ran, exit_stats = bench.run()
         ran, notes = _expected(bench, ran, trusted)
         controls = without_controls() if ran.reported.passed and not ran.reported.problems else None
-        return Executed(ran, exit_stats, "in_process", controls, notes)
+        return SuiteExecution(ran, exit_stats, "in_process", controls, notes)
     halves = run_halves(bench, twins)
     ran, notes = _expected(bench, halves.real, trusted)
     if not ran.reported.passed or ran.reported.problems:
-        return Executed(ran, halves.exit_stats, "in_process", notes=notes)
+        return SuiteExecution(ran, halves.exit_stats, "in_process", notes=notes)
     controls, reported = control(oracle, twins, halves._replace(real=ran))
     ran = ran._replace(reported=reported)
-    return Executed(ran, halves.exit_stats, "twin" if controls.hold else "in_process", controls, notes)
+    return SuiteExecution(ran, halves.exit_stats, "twin" if controls.hold else "in_process", controls, notes)
 
 
 def _tells_an_exit_code_only(bench: OracleBench) -> bool:
@@ -262,12 +262,12 @@ def _written(bench: OracleBench, runner: str) -> Iterator[tuple[str, WrittenTest
             yield path, written_tests(path, source, runner)
 
 
-def _with_split(bench: OracleBench) -> Executed:
+def _with_split(bench: OracleBench) -> SuiteExecution:
     """The suite in a sandbox of its own, held against what it reports and looks up on the trusted tree."""
     report = _trusted_split(bench)
     ran, exit_stats = _split(bench, kinds_of_tests.Kinds(report.kinds))
     if ran.reported.channel == "exit_code":
-        return Executed(ran, exit_stats, "split")
+        return SuiteExecution(ran, exit_stats, "split")
     # Nothing of the change is where these tests run, so none of their files is the candidate's.
     expectation = Expectation(
         report.reported,
@@ -281,7 +281,7 @@ def _with_split(bench: OracleBench) -> Executed:
         again = {one.id for one in _trusted_split(bench, again=True).reported.results}
         expectation = replace(expectation, steady=again == {one.id for one in report.reported.results})
     notes = (NO_EXPECTATION,) if expectation.says_nothing else ()
-    return Executed(
+    return SuiteExecution(
         ran._replace(reported=as_expected(ran.reported, expectation)), exit_stats, "split", notes=notes
     )
 
@@ -317,7 +317,7 @@ def _split(bench: OracleBench, kinds: kinds_of_tests.Kinds) -> tuple[Ran, ExitSt
     return ran._replace(reported=bench.places.with_files(ran.reported)), exit_stats
 
 
-def decide(spec: SuiteSpec, tested: Executed) -> Decision:
+def decide(spec: SuiteSpec, tested: SuiteExecution) -> Decision:
     """The grader's own decision, unless the runner or the results were tampered with."""
     reported, controls = tested.ran.reported, tested.controls
     decision = spec.decide(reported)

@@ -27,17 +27,17 @@ _LOOK = 'for name do command -v -- "$name" >/dev/null && printf "%s\\0" "$name";
 Ask = Callable[[Command], CommandResult]  # in a sandbox without the change
 
 
-class Cleared(NamedTuple):
+class HijackRemoval(NamedTuple):
     overlays: tuple[FileOverlay, ...]
     notes: tuple[str, ...] = ()
 
 
 def without_path_hijacks(
     environment: Environment, path_variable: str, overlays: tuple[FileOverlay, ...], ask: Ask
-) -> Cleared:
+) -> HijackRemoval:
     outside = [folder for folder in path_variable.split(":") if not is_in_tree(folder)]
     if len(outside) == len(path_variable.split(":")) or not overlays:
-        return Cleared(overlays)
+        return HijackRemoval(overlays)
     names = {posixpath.basename(one.path) for one in overlays if one.kind in {"file", "symlink"}}
     # A link or a folder on the way has another name than what is found behind it.
     programs = _namesakes(sorted(names | STARTING), ":".join(outside), ask)
@@ -50,7 +50,7 @@ def without_path_hijacks(
         if not more - environment.baseline.keys():
             break
     notes = (f"{shown(path)} would replace a program of the bench and was left out" for path in sorted(out))
-    return Cleared(tuple(one for one in overlays if one.path not in out), tuple(notes)[:MAX_NOTES])
+    return HijackRemoval(tuple(one for one in overlays if one.path not in out), tuple(notes)[:MAX_NOTES])
 
 
 def is_in_tree(folder: str) -> bool:

@@ -59,7 +59,7 @@ MAX_FURTHER = 4  # runs, for the sake of chance
 MAX_DRAWS = 32  # without a run, for another change of the same tests
 
 
-class Controlled(NamedTuple):
+class ControlResults(NamedTuple):
     """Results after the controls had their say."""
 
     controls: Controls
@@ -87,12 +87,12 @@ class Oracle:
         return twins if self.baseline is None else sparing(twins, self.baseline)
 
 
-def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
+def control(oracle: Oracle, twins: Twins, halves: Halves) -> ControlResults:
     """What the changed tests say about the unchanged ones. `halves.real` is as the suite was expected to report."""
     real = halves.real.reported
     changed = {one.id: certain for one in real.passed if (certain := twins.is_certain(one)) is not None}
     if not changed:
-        return Controlled(without_controls(), real)
+        return ControlResults(without_controls(), real)
     outcomes = _outcomes(twins, real, halves.changed)
     sure = _sure(oracle, twins, real)
     counted = sure & outcomes.keys()
@@ -111,7 +111,7 @@ def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
         rounds += more
     counted &= {one.id for one in real.passed}
     problem = halves.problem or _unheard(oracle, real, sure, outcomes)
-    return Controlled(
+    return ControlResults(
         Controls(
             kind="twin",
             changed=len(changed),

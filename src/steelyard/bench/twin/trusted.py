@@ -208,7 +208,7 @@ def try_draws(bench: Repeatable, paths: Collection[str], plain: Reported) -> tup
     unsteady: set[str] = set()
     is_normal = True
     for grain in GRAINS:
-        tried = _Tried(bench, paths, grain)
+        tried = _TrustedDraws(bench, paths, grain)
         is_normal = tried.is_normal
         missed = (passing - tried.passing) - unsteady
         if missed:
@@ -221,7 +221,7 @@ def try_draws(bench: Repeatable, paths: Collection[str], plain: Reported) -> tup
     return Facts(grain, frozenset(unsteady), frozenset(tried.reliable)), is_normal
 
 
-class _Tried:
+class _TrustedDraws:
     """Some draws of one grain on the trusted tree."""
 
     def __init__(self, bench: Repeatable, paths: Collection[str], grain: Grain) -> None:

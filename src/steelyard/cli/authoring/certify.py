@@ -21,7 +21,7 @@ from rich.status import Status
 from rich.text import Text
 
 from steelyard import __version__
-from steelyard.cli.authoring.check import Checked, add_contracts, each_contract
+from steelyard.cli.authoring.check import CheckResult, add_contracts, each_contract
 from steelyard.cli.authoring.self_test import table
 from steelyard.cli.console import terminal_width, wrap_message
 from steelyard.cli.console.output import check_out, console
@@ -60,7 +60,7 @@ TITLES: Mapping[Part, str] = {
 }
 
 
-class Certified(NamedTuple):
+class CertifyResult(NamedTuple):
     """The result of certifying one contract.
 
     {"schema": "steelyard.certify/1", "contract": "demo", "id": "demo", "digest": "...", "certified": true, "earlier": false,
@@ -69,7 +69,7 @@ class Certified(NamedTuple):
      "size": {"files": 12, "tokens": 3100, "imports": 14, "strata": ["python", "small"]}}
     """
 
-    checked: Checked
+    checked: CheckResult
     parts: Mapping[Part, CertificatePart] = {}
     size: Mapping[str, Any] = {}
     is_earlier: bool = False  # found by an earlier `certify`, not now
@@ -152,20 +152,20 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _certified(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Certified:
+def _certified(checked: CheckResult, catalogue: Catalogue, args: argparse.Namespace) -> CertifyResult:
     if checked.faults or checked.lacking or checked.digest is None:
-        return Certified(checked)
+        return CertifyResult(checked)
     earlier = read_certificate(checked.digest)
     if not args.again and is_certified(earlier) and _is_same(earlier["repeats"], args):
-        return Certified(checked, earlier, is_earlier=True)
+        return CertifyResult(checked, earlier, is_earlier=True)
     folder = contract_at(checked.path, task_options(args))
     contract = load_contract(folder, catalogue)
     try:
         parts, check_seconds = _try(contract, args)
     except ContractFault as fault:
         problems = [as_typed(one, {folder: checked.path}) for one in fault.problems]
-        return Certified(checked._replace(faults=problems))
-    return Certified(checked, parts, size_of(contract, check_seconds).to_json())
+        return CertifyResult(checked._replace(faults=problems))
+    return CertifyResult(checked, parts, size_of(contract, check_seconds).to_json())
 
 
 def _is_same(earlier: CertificatePart, args: argparse.Namespace) -> bool:
@@ -217,7 +217,7 @@ def _progress() -> Iterator[_Progress]:
         yield _Progress(status)
 
 
-def _print(found: Certified, *, are_kept: bool) -> None:
+def _print(found: CertifyResult, *, are_kept: bool) -> None:
     sys.stdout.write(f"{wrap_message(found.head, terminal_width())}\n")
     lines = found.checked.lines()[1:] if found.checked.faults or found.checked.lacking else []
     for line in lines:

@@ -52,7 +52,7 @@ class ExpectedOutput(NamedTuple):
     inferred: bool
 
 
-class Checked(NamedTuple):
+class CheckResult(NamedTuple):
     """The result of checking one contract.
 
     {"schema": "steelyard.check/1", "contract": "demo", "ok": true, "id": "demo", "digest": "...",
@@ -192,7 +192,7 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _print_checked(checked: Checked, *, as_json: bool) -> None:
+def _print_checked(checked: CheckResult, *, as_json: bool) -> None:
     text = (
         json.dumps(checked.to_json())
         if as_json
@@ -204,7 +204,7 @@ def _print_checked(checked: Checked, *, as_json: bool) -> None:
         self_test.print_results(checked.tried)
 
 
-def _print_graders(checked: Checked) -> None:
+def _print_graders(checked: CheckResult) -> None:
     from rich.text import Text  # noqa: PLC0415  # only for the table
 
     rows = table_rows.Rows(
@@ -220,26 +220,26 @@ def _print_graders(checked: Checked) -> None:
         sys.stdout.write(f"  {key}: {one_line(text)}\n")
 
 
-def _self_tested(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
+def _self_tested(checked: CheckResult, catalogue: Catalogue, args: argparse.Namespace) -> CheckResult:
     folder = contract_at(checked.path, task_options(args))
     tried, faults = self_test.self_test(folder, catalogue, args)
     return checked._replace(tried=tried, faults=[as_typed(one, {folder: checked.path}) for one in faults])
 
 
-def each_contract(args: argparse.Namespace, catalogue: Catalogue) -> Iterator[Checked]:
+def each_contract(args: argparse.Namespace, catalogue: Catalogue) -> Iterator[CheckResult]:
     """A path that does not exist is one mistake among the others."""
     for typed in args.contracts:
         try:
             found = find_folders([typed])
         except OperatorFault as fault:
             message = str(fault).removeprefix(f"{typed} ").removeprefix(f"{typed}: ")
-            yield Checked(typed, None, None, [Problem(str(typed), "", message)], [])
+            yield CheckResult(typed, None, None, [Problem(str(typed), "", message)], [])
             continue
         for path in found:
             yield _looked_at(path, catalogue, args)
 
 
-def _with_duplicate_ids(each: Iterator[Checked]) -> Iterator[Checked]:
+def _with_duplicate_ids(each: Iterator[CheckResult]) -> Iterator[CheckResult]:
     """Add a warning to each contract whose id an earlier one has."""
     paths: dict[str, Path] = {}
     for checked in each:
@@ -252,11 +252,11 @@ def _with_duplicate_ids(each: Iterator[Checked]) -> Iterator[Checked]:
             yield checked._replace(warnings=[*checked.warnings, problem])
 
 
-def _looked_at(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
+def _looked_at(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> CheckResult:
     try:
         folder = contract_at(path, task_options(args))
     except ContractFault as fault:  # a task that cannot be a contract
-        return Checked(path, None, None, fault.problems, [])
+        return CheckResult(path, None, None, fault.problems, [])
     checked = check(folder, catalogue)
     faults, warnings, lacking = (
         [as_typed(one, {folder: path}) for one in problems]
@@ -265,11 +265,11 @@ def _looked_at(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Ch
     return checked._replace(path=path, faults=faults, warnings=warnings, lacking=tuple(lacking))
 
 
-def check(path: Path, catalogue: Catalogue) -> Checked:
+def check(path: Path, catalogue: Catalogue) -> CheckResult:
     try:
         contract, warnings = examine_contract(path, catalogue, to_run=False)
     except ContractFault as fault:
-        return Checked(path, None, None, fault.problems, [])
+        return CheckResult(path, None, None, fault.problems, [])
     lint_warnings = [
         *unparsed(contract),
         *exposed_verifiers(contract),
@@ -277,7 +277,7 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
         *shared_cases(contract),
         *lfs_pointers(contract),
     ]
-    return Checked(
+    return CheckResult(
         path,
         contract.id,
         contract.digest,

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from steelyard.cli.authoring.check import Checked, check
+from steelyard.cli.authoring.check import CheckResult, check
 from steelyard.cli.console.output import check_out
 from steelyard.cli.options.task_options import add_import_options, task_options
 from steelyard.contract.catalogue import Catalogue
@@ -22,7 +22,7 @@ from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.environments import read_environments
-from steelyard.importers.find import FORMATS, Found, find, selected
+from steelyard.importers.find import FORMATS, FoundTask, find, selected
 from steelyard.importers.task import Options
 from steelyard.importers.write import write_task
 
@@ -31,7 +31,7 @@ SCHEMA = "steelyard.import/1"
 MOST_TIMEOUT_S = 86_400
 
 
-class Imported(NamedTuple):
+class ImportResult(NamedTuple):
     """The result of importing one task.
 
     {"schema": "steelyard.import/1", "source": "tasks/hello", "format": "harbor", "ok": true,
@@ -40,12 +40,12 @@ class Imported(NamedTuple):
                    "severity": "error|warning"}]}
     """
 
-    found: Found
+    found: FoundTask
     status: str
     contract: Path | None = None
     notes: tuple[str, ...] = ()
     faults: tuple[Problem, ...] = ()
-    checked: Checked | None = None
+    checked: CheckResult | None = None
 
     @property
     def ok(self) -> bool:
@@ -58,7 +58,7 @@ class Imported(NamedTuple):
         return 0 if self.ok else 3 if only_lacking else 2
 
     def to_json(self) -> dict[str, Any]:
-        own = Checked(Path(), None, None, [*self.faults], []).to_json()["problems"]
+        own = CheckResult(Path(), None, None, [*self.faults], []).to_json()["problems"]
         return {
             "schema": SCHEMA,
             "source": self.found.where,
@@ -95,7 +95,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=["auto", *FORMATS],
         default="auto",
-        help="what SOURCE is, if its names do not tell",
+        help="the format of SOURCE, if its file names do not show it",
     )
     parser.add_argument("--force", action="store_true", help="replace contracts that are there and differ")
     parser.add_argument("--no-check", action="store_true", help="do not check what was written")
@@ -191,7 +191,7 @@ def _seconds(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     check_out(args.out)
-    imports: list[Imported] = []
+    imports: list[ImportResult] = []
     for imported in _import_all(args):
         imports.append(imported)
         text = json.dumps(imported.to_json()) if args.json else "\n".join(imported.lines())
@@ -207,7 +207,7 @@ def run(args: argparse.Namespace) -> int:
     return max((one.exit_code for one in imports), default=2)
 
 
-def _import_all(args: argparse.Namespace) -> Iterator[Imported]:
+def _import_all(args: argparse.Namespace) -> Iterator[ImportResult]:
     work = Work(args.out, args.force, None if args.no_check else installed_catalogue(), {})
     wanted = None if args.format == "auto" else args.format
     environments = None if args.env is None else read_environments(args.env)
@@ -215,7 +215,7 @@ def _import_all(args: argparse.Namespace) -> Iterator[Imported]:
         try:
             yield _import(found, work)
         except ContractFault as fault:
-            yield Imported(found, "refused", faults=tuple(fault.problems))
+            yield ImportResult(found, "refused", faults=tuple(fault.problems))
 
 
 class Work(NamedTuple):
@@ -225,7 +225,7 @@ class Work(NamedTuple):
     taken: dict[str, str]  # id -> where it came from
 
 
-def _import(found: Found, work: Work) -> Imported:
+def _import(found: FoundTask, work: Work) -> ImportResult:
     task = found.convert()
     if task.id in work.taken:
         raise ContractFault(Problem(found.where, "id", f"{task.id} is the id of {work.taken[task.id]} too"))
@@ -234,9 +234,9 @@ def _import(found: Found, work: Work) -> Imported:
     try:
         status = write_task(task, work.out, force=work.force)
     except OperatorFault as fault:
-        return Imported(found, "refused", faults=(Problem(found.where, "", str(fault)),))
+        return ImportResult(found, "refused", faults=(Problem(found.where, "", str(fault)),))
     checked = None if work.catalogue is None else check(place, work.catalogue)
-    return Imported(found, status, place, task.notes, checked=checked)
+    return ImportResult(found, status, place, task.notes, checked=checked)
 
 
 def _options(args: argparse.Namespace) -> Options:

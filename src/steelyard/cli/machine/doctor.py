@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from steelyard.judge.provider import PROVIDERS, default_models, juror_of
 from steelyard.report.lines import wrapping
 from steelyard.sandboxes.init.watch_calls import why_not_watched
-from steelyard.sandboxes.probe import Cleaned, Reading, can_run, clean, examine
+from steelyard.sandboxes.probe import CleanupCounts, Reading, can_run, clean, examine
 from steelyard.sandboxes.process_tree import ProcessTree
 
 HELP = "report what this machine can enforce, and how to fix what it cannot"
@@ -77,7 +77,7 @@ def judges(env: Mapping[str, str]) -> Iterator[Reading]:
             yield Reading(name, "ok", says)
 
 
-def _as_json(readings: list[Reading], cleaned: Cleaned | None) -> dict[str, object]:
+def _as_json(readings: list[Reading], cleaned: CleanupCounts | None) -> dict[str, object]:
     """As follows.
 
     {"schema": "steelyard.doctor/1", "ok": true, "cleaned": {"cgroups": [], "folders": [], "processes": [],
@@ -97,7 +97,7 @@ def _line(reading: Reading) -> str:
     return f"{reading.state:<8} {reading.name:<{WIDEST}} {reading.says}{fix}"
 
 
-def _cleaned_lines(cleaned: Cleaned | None) -> list[str]:
+def _cleaned_lines(cleaned: CleanupCounts | None) -> list[str]:
     if cleaned is None:
         return []
     gone = [*cleaned.cgroups, *cleaned.folders, *(f"process {pid}" for pid in cleaned.processes)]
@@ -113,7 +113,7 @@ def _write(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
-def _print_table(readings: list[Reading], cleaned: Cleaned | None) -> None:
+def _print_table(readings: list[Reading], cleaned: CleanupCounts | None) -> None:
     from rich.console import Console  # noqa: PLC0415  # only for a person at a terminal
     from rich.text import Text  # noqa: PLC0415
 

@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     folder = find_run(args.runs, args.run)
-    printed = _Printed(folder)
+    printed = _OutputPrinter(folder)
     if not args.follow:
         if not printed.more() and not is_in_use(folder.path):
             sys.stderr.write(f"steelyard: the agent of {folder.run_id} printed nothing\n")
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-class _Printed:
+class _OutputPrinter:
     """The output files of an agent, each printed once from its beginning to its end, control characters escaped."""
 
     def __init__(self, folder: RunFolder) -> None:

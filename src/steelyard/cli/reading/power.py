@@ -1,4 +1,4 @@
-"""Say how likely a study is to tell two agents apart, and how many contracts and repeats that takes.
+"""Compute how likely a study is to find a difference between two agents, and how many contracts and repeats that takes.
 
 By formula (design effect, noncentral t) and by simulation, which must agree. The correlation of repeats is assumed, or estimated
 from earlier runs with --from. Exit code 1: the planned study has less than the wanted power.

@@ -77,17 +77,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_task_options(parser)
 
 
-class _Chosen(NamedTuple):
+class _Selection(NamedTuple):
     """What is graded again, and why other runs are not."""
 
     runs: list[tuple[Contract, Evidence]]
     broken: list[Evidence]
     unsealed: list[RunFolder]
     others: list[Evidence]  # of contracts that were not given
-    refused: list[_Refused]  # the cache does not have their contract, or a grading would break their record
+    # The cache does not have their contract, or a grading would break their record.
+    refused: list[_RefusedRun]
 
 
-class _Refused(NamedTuple):
+class _RefusedRun(NamedTuple):
     folder: RunFolder
     fault: OperatorFault
 
@@ -123,9 +124,9 @@ class _Contracts:
         return self._loaded[digest]
 
 
-def _choose(args: argparse.Namespace, contracts: _Contracts) -> _Chosen:
+def _choose(args: argparse.Namespace, contracts: _Contracts) -> _Selection:
     """Of a folder of runs, the sealed ones of these contracts; what was named itself must be one of them."""
-    chosen = _Chosen([], [], [], [], [])
+    chosen = _Selection([], [], [], [], [])
     named: dict[Path, bool] = {}
     for name in args.run:
         found = find_named(args.runs, name)
@@ -148,7 +149,7 @@ def _choose(args: argparse.Namespace, contracts: _Contracts) -> _Chosen:
     return chosen
 
 
-def _sort(folder: RunFolder, contracts: _Contracts, chosen: _Chosen, signer: Path | None) -> None:
+def _sort(folder: RunFolder, contracts: _Contracts, chosen: _Selection, signer: Path | None) -> None:
     if folder.state != "sealed":
         chosen.unsealed.append(folder)
         return
@@ -161,7 +162,7 @@ def _sort(folder: RunFolder, contracts: _Contracts, chosen: _Chosen, signer: Pat
         if contract is not None:
             refuse_to_regrade(contract, evidence, signer)
     except OperatorFault as fault:
-        chosen.refused.append(_Refused(folder, fault))
+        chosen.refused.append(_RefusedRun(folder, fault))
         return
     if contract is None:
         chosen.others.append(evidence)
@@ -173,7 +174,7 @@ def _ids(contracts: Sequence[Contract]) -> str:
     return ", ".join(contract.id for contract in contracts[:5])
 
 
-def _regrade(chosen: _Chosen, args: argparse.Namespace) -> list[dict[str, Any]]:
+def _regrade(chosen: _Selection, args: argparse.Namespace) -> list[dict[str, Any]]:
     least = required_by(args)
     results = []
     flips = []
@@ -207,7 +208,7 @@ def _planned(runs: Sequence[tuple[Contract, Evidence]]) -> Planned:
     return Planned(names, len(runs), gated=any(contract.spec.workspace != "none" for contract, _ in runs))
 
 
-def _print_record(results: Sequence[Mapping[str, Any]], chosen: _Chosen) -> None:
+def _print_record(results: Sequence[Mapping[str, Any]], chosen: _Selection) -> None:
     """What the result of record is where it says otherwise, and which runs were passed over."""
     out = console()
     for result, (_, evidence) in zip(results, chosen.runs, strict=True):
@@ -229,7 +230,7 @@ def _runs(count: int) -> str:
     return "1 run" if count == 1 else f"{count} runs"
 
 
-def _print_refused(refused: Sequence[_Refused], *, as_json: bool) -> None:
+def _print_refused(refused: Sequence[_RefusedRun], *, as_json: bool) -> None:
     """Of a folder of runs, each one that got no grading is named; the others were graded."""
     for folder, fault in refused:
         if as_json:

@@ -62,7 +62,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Predicted:
+class ContractPrediction:
     """A prediction and the contract of its instance."""
 
     contract: Contract
@@ -172,7 +172,7 @@ def _print_unmatched(predictions: Sequence[Prediction], contracts: Mapping[str, 
 @contextmanager
 def _written(
     predictions: Sequence[Prediction], contracts: Mapping[str, Contract]
-) -> Iterator[list[Predicted]]:
+) -> Iterator[list[ContractPrediction]]:
     """Each patch in a file with its model's name, which becomes the name of the agent."""
     with Cache.default().temporary() as folder:
         predicted = []
@@ -182,7 +182,7 @@ def _written(
             file = folder / str(number) / f"{one.model}.patch"
             file.parent.mkdir()
             file.write_bytes(one.patch)
-            predicted.append(Predicted(contracts[one.instance], one, file))
+            predicted.append(ContractPrediction(contracts[one.instance], one, file))
         yield predicted
 
 

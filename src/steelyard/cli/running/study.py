@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
     return _run(args)
 
 
-class Opened:
+class OpenStudy:
     """A plan with its folder, its contracts as they are now, and its trials."""
 
     def __init__(self, args: argparse.Namespace) -> None:
@@ -176,7 +176,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.sign:
         check_private_key(args.sign)
     check_out(args.runs)
-    opened = Opened(args)
+    opened = OpenStudy(args)
     if args.action == "resume" and not opened.folder.is_begun:
         raise OperatorFault(f"{args.plan} has not begun in {args.runs}; `steelyard study run` begins it")
     opened.load()
@@ -194,7 +194,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _run_trials(
-    args: argparse.Namespace, opened: Opened, trials: list[Trial], changes: list[str]
+    args: argparse.Namespace, opened: OpenStudy, trials: list[Trial], changes: list[str]
 ) -> run_study.Outcome:
     with (
         open_store(args.runs, args.store) as store,
@@ -223,13 +223,13 @@ def _run_trials(
     return outcome
 
 
-def _recover(args: argparse.Namespace, opened: Opened) -> None:
+def _recover(args: argparse.Namespace, opened: OpenStudy) -> None:
     """Also before the study goes on with the engine of one machine: a sealed run of a worker is a result."""
     if args.blobs is not None:
         worker_runs.recover_runs(args.blobs, args.runs, opened.plan.identity)
 
 
-def _look_at_agents(args: argparse.Namespace, opened: Opened, agents: frozenset[str]) -> None:
+def _look_at_agents(args: argparse.Namespace, opened: OpenStudy, agents: frozenset[str]) -> None:
     """A key, a client or a folder that is missing is named before anything is spent; workers of Ray have keys of their own."""
     if args.engine == "local":
         options = opened.plan.options.as_options()
@@ -260,7 +260,7 @@ def _resume_line(args: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _record_changes(opened: Opened, changes: list[str]) -> None:
+def _record_changes(opened: OpenStudy, changes: list[str]) -> None:
     """Each change once, however often the study is resumed."""
     opened.folder.begin(opened.plan)
     known = {str(one.get("change")) for one in opened.folder.log()}
@@ -269,7 +269,7 @@ def _record_changes(opened: Opened, changes: list[str]) -> None:
             opened.folder.add("deviation", deviation="change", change=change)
 
 
-def _conclude(args: argparse.Namespace, opened: Opened, progress: Any, outcome: run_study.Outcome) -> None:
+def _conclude(args: argparse.Namespace, opened: OpenStudy, progress: Any, outcome: run_study.Outcome) -> None:
     state = status.status_of(opened.plan, opened.folder, progress)
     why = _as_typed(args, outcome.why)
     state |= {"state": outcome.how, "why": why}  # the lock is still held here
@@ -300,7 +300,7 @@ def _judges(args: argparse.Namespace) -> list[str] | None:
     return [] if judging is None else list(judging.default_models())
 
 
-def _changed_judges(args: argparse.Namespace, opened: Opened) -> list[str]:
+def _changed_judges(args: argparse.Namespace, opened: OpenStudy) -> list[str]:
     """A judge is a condition of the trials: it stays what it was at the first of them."""
     judges = _judges(args)
     started = [one["judges"] for one in opened.folder.log() if one.get("what") == "start" and "judges" in one]
@@ -312,7 +312,7 @@ def _changed_judges(args: argparse.Namespace, opened: Opened) -> list[str]:
 
 
 def _engine(
-    args: argparse.Namespace, opened: Opened, display: study_display.StudyDisplay
+    args: argparse.Namespace, opened: OpenStudy, display: study_display.StudyDisplay
 ) -> Callable[[EnvelopeGate], TrialEngine]:
     judging = _judging(args)
     if (
@@ -346,7 +346,7 @@ def _engine(
 
 def _ray_engine(
     args: argparse.Namespace,
-    opened: Opened,
+    opened: OpenStudy,
     display: study_display.StudyDisplay,
     gate: EnvelopeGate,
     *,
@@ -372,7 +372,7 @@ def _ray_engine(
 
 
 def _status(args: argparse.Namespace) -> int:
-    opened = Opened(args)
+    opened = OpenStudy(args)
     opened.load()
     state = _state_of(opened, args)
     if args.json:
@@ -382,7 +382,7 @@ def _status(args: argparse.Namespace) -> int:
     return 0
 
 
-def _charges(opened: Opened, args: argparse.Namespace) -> charges.Charges:
+def _charges(opened: OpenStudy, args: argparse.Namespace) -> charges.Charges:
     """Without its price list a study still has a status: only bounds of runs without a record are missing."""
     started = [one for one in opened.folder.log() if one.get("what") == "start"]
     is_judged = not started or started[-1].get("judged", True)
@@ -394,7 +394,7 @@ def _charges(opened: Opened, args: argparse.Namespace) -> charges.Charges:
         return charges.charges_with(None, judging)
 
 
-def _state_of(opened: Opened, args: argparse.Namespace) -> dict[str, Any]:
+def _state_of(opened: OpenStudy, args: argparse.Namespace) -> dict[str, Any]:
     progress = study_progress.Progress(opened.plan, opened.trials(), _charges(opened, args))
     if args.runs.is_dir():
         with open_store(args.runs, args.store) as store:
@@ -442,7 +442,7 @@ def _list(args: argparse.Namespace) -> int:
 
 def _remove(args: argparse.Namespace) -> int:
     """Logged with its reason; a removed contract is not replaced, and the runs that it has are kept."""
-    opened = Opened(args)
+    opened = OpenStudy(args)
     if args.contract is None or not written_reason(args):
         raise OperatorFault("study remove STUDY CONTRACT --reason TEXT: a removal needs its reason")
     if args.contract not in {one.id for one in opened.plan.contracts}:

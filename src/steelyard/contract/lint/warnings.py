@@ -40,7 +40,7 @@ def warnings(contract: Contract, source: Source) -> list[Problem]:
 
 
 def warning_problem(entry: GraderEntry, place: Place, warning: LintWarning, source: Source) -> Problem:
-    """A grader's doubt about its own options, put where the option is written."""
+    """A grader's warning about its own options, at the place where the option is written."""
     if entry.name == dotted(place):  # the policy's own grader: the place is the option
         return Problem(source.where(place), dotted(place), warning.message)
     option = (int(part) if part.isdecimal() else part for part in re.findall(r"[^.\[\]]+", warning.option))

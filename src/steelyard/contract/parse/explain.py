@@ -64,7 +64,7 @@ _PATTERNS = {
 _UNKNOWN = {"extra_forbidden", "unexpected_keyword_argument"}
 
 
-class _Explained(NamedTuple):
+class _ErrorAtPlace(NamedTuple):
     """One error with its place in the data; `union` is the place of a value that may be of several kinds."""
 
     error: ErrorDetails
@@ -114,7 +114,7 @@ def known_keys(model: Any, place: Place) -> list[str]:
     return sorted({key for owner in owners for key in _fields(owner)})
 
 
-def _explain(error: ErrorDetails, data: Any, below: int) -> _Explained:
+def _explain(error: ErrorDetails, data: Any, below: int) -> _ErrorAtPlace:
     """The part of `loc` that the author wrote; the rest names branches of unions."""
     place: list[str | int] = []
     union: Place | None = None
@@ -129,12 +129,12 @@ def _explain(error: ErrorDetails, data: Any, below: int) -> _Explained:
             union = tuple(place) if union is None else union
             continue
         place.append(part)
-    return _Explained(error, tuple(place), union)
+    return _ErrorAtPlace(error, tuple(place), union)
 
 
-def _group(explained: list[_Explained]) -> Iterator[list[_Explained]]:
+def _group(explained: list[_ErrorAtPlace]) -> Iterator[list[_ErrorAtPlace]]:
     """Errors apart, but those of one union together: the branch that nearly fits, else all of them."""
-    unions: dict[Place, list[_Explained]] = {}
+    unions: dict[Place, list[_ErrorAtPlace]] = {}
     for one in explained:
         if one.union is None:
             yield [one]
@@ -150,7 +150,7 @@ class _Message(NamedTuple):
     fix: str = ""
 
 
-def _message(group: Sequence[_Explained], known: Callable[[Place], list[str]]) -> _Message:
+def _message(group: Sequence[_ErrorAtPlace], known: Callable[[Place], list[str]]) -> _Message:
     error, place, _ = group[0]
     if error["type"] in _UNKNOWN:
         return _Message("unknown key", suggestion(str(place[-1]), known(place[:-1])))
@@ -166,7 +166,7 @@ def _as_text(place: Place) -> str:
     return "write host:port, like api.example:443" if is_host else "put it in quotes"
 
 
-def _words(group: Sequence[_Explained]) -> str:
+def _words(group: Sequence[_ErrorAtPlace]) -> str:
     error, *_ = group[0]
     kind, context = error["type"], error.get("ctx", {})
     if kind in ("value_error", "assertion_error"):

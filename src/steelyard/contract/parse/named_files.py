@@ -29,7 +29,7 @@ MOST_STEP_FILES, MOST_STEP_BYTES = 1000, 256 << 20
 
 
 @dataclass
-class Named:
+class NamedFiles:
     """What the file keys come to."""
 
     source: Source
@@ -42,9 +42,9 @@ class Named:
         self.problems.append(Problem(self.source.where(place), dotted(place), message))
 
 
-def name_files(source: Source, entries: Entries, folder: Path, *, with_repository: bool = True) -> Named:
+def name_files(source: Source, entries: Entries, folder: Path, *, with_repository: bool = True) -> NamedFiles:
     """Without the repository, neither its archive nor its folder has to be there."""
-    named = Named(source)
+    named = NamedFiles(source)
     for place, name in _graders_files(source, entries):
         try:
             named.files |= contract_files(folder, name)
@@ -65,7 +65,7 @@ def name_files(source: Source, entries: Entries, folder: Path, *, with_repositor
     return named
 
 
-def _look_at_kinds(named: Named) -> None:
+def _look_at_kinds(named: NamedFiles) -> None:
     """Whether what is there is what its key asks for."""
     source = named.source
     for place, reference in _references(source):
@@ -79,7 +79,7 @@ def _look_at_kinds(named: Named) -> None:
         named.complain(BUILD, f"{build} is not a folder with a Dockerfile")
 
 
-def _looks(source: Source) -> Iterator[tuple[Place, Callable[[Named, Path, Path], None]]]:
+def _looks(source: Source) -> Iterator[tuple[Place, Callable[[NamedFiles, Path, Path], None]]]:
     yield BRIEF, _read_brief
     for number, at in enumerate(_steps(source)):
         yield (*at, "brief_file"), partial(_read_step_brief, number)
@@ -168,12 +168,12 @@ def _written(source: Source, place: Place) -> str | None:
     return data if isinstance(data, str) and data else None
 
 
-def _read_brief(named: Named, folder: Path, path: Path) -> None:
+def _read_brief(named: NamedFiles, folder: Path, path: Path) -> None:
     del folder
     named.brief = _text(path)
 
 
-def _read_step_brief(number: int, named: Named, folder: Path, path: Path) -> None:
+def _read_step_brief(number: int, named: NamedFiles, folder: Path, path: Path) -> None:
     del folder
     named.step_briefs[number] = _text(path)
 
@@ -190,13 +190,13 @@ def _text(path: Path) -> str:
         raise ValueError("is not UTF-8 text") from error
 
 
-def _look_at_archive(named: Named, folder: Path, path: Path) -> None:
+def _look_at_archive(named: NamedFiles, folder: Path, path: Path) -> None:
     del named, folder
     if not path.is_file():
         raise ValueError("is not a file")
 
 
-def _look_at_tree(named: Named, folder: Path, path: Path) -> None:
+def _look_at_tree(named: NamedFiles, folder: Path, path: Path) -> None:
     """A tree that holds the contract or its reference would show them to agents."""
     if not path.is_dir():
         raise ValueError("is not a folder")

@@ -87,7 +87,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Looked(Snapshot):
+class AuthorFolder(Snapshot):
     """A folder as its author has it: all that checking a contract asks for, and nothing that a run could start from."""
 
     listed: Mapping[str, Entry] = field(default_factory=dict)
@@ -106,7 +106,7 @@ def look_at(repository: Repository | None, folder: Path, cache: Cache) -> Snapsh
     if repository is None or repository.tree is None:
         return take_snapshot(repository, folder, cache)
     root, entries = _listed(repository, folder / repository.tree)
-    return Looked(root, folder / repository.tree, run_uid(), index_sha256="", listed=entries)
+    return AuthorFolder(root, folder / repository.tree, run_uid(), index_sha256="", listed=entries)
 
 
 def take_snapshot(repository: Repository | None, folder: Path, cache: Cache) -> Snapshot:

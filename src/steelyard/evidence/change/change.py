@@ -41,7 +41,7 @@ class ChangeEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GeneratedFiles:
     """Files under the contract's `generated` patterns: counted and digested, never carried to the bench."""
 
     count: int = 0
@@ -55,7 +55,7 @@ class Change:
 
     baseline: str
     entries: tuple[ChangeEntry, ...] = ()
-    generated: Generated = Generated()
+    generated: GeneratedFiles = GeneratedFiles()
     findings: tuple[Finding, ...] = ()
     complete: bool = True  # False: the import hit a cap, so this is not the whole change
 
@@ -108,7 +108,7 @@ class Change:
         return cls(
             baseline=data["baseline"],
             entries=tuple(_entry(item) for item in data["entries"]),
-            generated=Generated(**data["generated"]),
+            generated=GeneratedFiles(**data["generated"]),
             findings=tuple(Finding.from_json(item) for item in data["findings"]),
             complete=data["complete"],
         )

@@ -7,7 +7,7 @@ import os
 from dataclasses import field
 
 from steelyard.deferred.data_class import dataclass
-from steelyard.evidence.change.change import Generated
+from steelyard.evidence.change.change import GeneratedFiles
 from steelyard.evidence.finding import Finding, Severity
 from steelyard.filesystem.tree import shown
 
@@ -130,8 +130,8 @@ class Ledger:
         for part in (os.fsencode(path), str(size).encode(), content):
             self._generated.update(len(part).to_bytes(8, "big") + part)
 
-    def generated_total(self) -> Generated:
-        return Generated(self.generated_files, self.generated_bytes, self._generated.hexdigest())
+    def generated_total(self) -> GeneratedFiles:
+        return GeneratedFiles(self.generated_files, self.generated_bytes, self._generated.hexdigest())
 
     def findings(self) -> tuple[Finding, ...]:
         for severity, count in self._left_out.items():

@@ -27,7 +27,7 @@ from steelyard.evidence.change.import_limits import Caps, Ledger
 from steelyard.evidence.change.renames import fold_exact
 from steelyard.evidence.change.tree_entry import TreeEntry, is_same
 from steelyard.evidence.change.walk import Tree, is_ours
-from steelyard.evidence.folder.blobs import Blobs, Stored, hash_stream
+from steelyard.evidence.folder.blobs import Blobs, StoredBlob, hash_stream
 from steelyard.evidence.redact import RedactedStream, Secrets
 from steelyard.filesystem.patterns import match_any
 from steelyard.filesystem.tree import Entry, shown
@@ -120,7 +120,7 @@ class _Comparison:
             folder = self._pending.pop()
             try:
                 self._compare_folder(folder)
-            except _Exhausted:
+            except _TooManyNames:
                 self._pending.clear()
             except OSError as error:
                 self._unreadable(folder.path, error)
@@ -175,7 +175,7 @@ class _Comparison:
         self._ledger.visits += len(names)
         if len(names) > rest:
             self._ledger.over("visits", at.path)
-            raise _Exhausted
+            raise _TooManyNames
         return names
 
     def _touched_names(self, at: _Folder) -> set[str] | None:
@@ -236,23 +236,23 @@ class _Comparison:
             self._ledger.note("escaping_symlink", "warning", path, "the link may point out of the workspace")
 
     @staticmethod
-    def _entry(side: TreeEntry, stored: Stored) -> Entry:
+    def _entry(side: TreeEntry, stored: StoredBlob) -> Entry:
         if side.kind == "file":
             return Entry("file", side.mode, stored.size, stored.sha256)
         return Entry("symlink", target=side.target()) if side.kind == "symlink" else Entry("dir")
 
-    def _old_content(self, side: TreeEntry) -> Stored:
+    def _old_content(self, side: TreeEntry) -> StoredBlob:
         """As the contract has it: a value that is in the repository is no secret of the agent."""
         if side.kind != "file":
-            return Stored("", side.size)
+            return StoredBlob("", side.size)
         with side.open() as fd:
             blobs = self._blobs if self._ledger.affords_old(side.size) else None
             return self._keep(fd, side, None if blobs is None else Blobs(blobs.root))
 
-    def _new_content(self, path: str, before: TreeEntry | None, side: TreeEntry) -> Stored:
+    def _new_content(self, path: str, before: TreeEntry | None, side: TreeEntry) -> StoredBlob:
         """The content's name in the blobs; "" when it is over a cap: a sparse 10 GB file is not even read."""
         if side.kind != "file" or not self._ledger.affords(path, side.size):
-            return Stored("", side.size)
+            return StoredBlob("", side.size)
         blobs = self._blobs
         if blobs is not None and blobs.secrets and before is not None and before.kind == "file":
             blobs = Blobs(blobs.root, blobs.secrets.without(_shown_in(before, blobs.secrets)))
@@ -264,8 +264,8 @@ class _Comparison:
         return stored
 
     @staticmethod
-    def _keep(fd: int, side: TreeEntry, blobs: Blobs | None) -> Stored:
-        return Stored(hash_stream(fd), side.size) if blobs is None else blobs.put_stream(fd)
+    def _keep(fd: int, side: TreeEntry, blobs: Blobs | None) -> StoredBlob:
+        return StoredBlob(hash_stream(fd), side.size) if blobs is None else blobs.put_stream(fd)
 
     def _count_generated(self, path: str, before: TreeEntry | None, after: TreeEntry | None) -> None:
         if all(side is None or side.kind == "dir" for side in (before, after)):
@@ -335,5 +335,5 @@ def _shown_in(side: TreeEntry, secrets: Secrets) -> frozenset[str]:
     return stream.found
 
 
-class _Exhausted(Exception):
+class _TooManyNames(Exception):
     """The walk has looked at as many names as it may."""

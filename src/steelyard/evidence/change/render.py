@@ -22,7 +22,7 @@ from steelyard.filesystem import trusted_git
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import Entry, shown
 
-__all__ = ["Rendered", "render_patch", "with_renames"]
+__all__ = ["RenderedPatch", "render_patch", "with_renames"]
 
 FILE_BYTES = 8 << 20
 TOTAL_BYTES = 64 << 20
@@ -42,29 +42,29 @@ _DIFF: tuple[str, ...] = (
 _DIFF += ("--no-textconv", "--no-color", "--ignore-submodules=all", "--src-prefix=a/", "--dst-prefix=b/")
 
 
-class Rendered(NamedTuple):
+class RenderedPatch(NamedTuple):
     patch: bytes
     renames: Mapping[str, str]  # new path -> old path, as git sees them: equal or similar contents
 
 
-class _Sorted(NamedTuple):
+class _SortedEntries(NamedTuple):
     entries: list[ChangeEntry]
     comments: list[str]
 
 
-def render_patch(change: Change, blobs: Blobs) -> Rendered:
+def render_patch(change: Change, blobs: Blobs) -> RenderedPatch:
     carried, comments = _sort_out(change, blobs)
-    diff = _diff(carried, blobs) if carried else Rendered(b"", {})
+    diff = _diff(carried, blobs) if carried else RenderedPatch(b"", {})
     if diff is None:
         comments.append("# this patch is empty: git could not render it; change.json has the whole change")
-        diff = Rendered(b"", {})
+        diff = RenderedPatch(b"", {})
     header = "".join(f"{line}\n" for line in comments).encode()
-    return Rendered(header + diff.patch, diff.renames)
+    return RenderedPatch(header + diff.patch, diff.renames)
 
 
-def _sort_out(change: Change, blobs: Blobs) -> _Sorted:
+def _sort_out(change: Change, blobs: Blobs) -> _SortedEntries:
     """What git can carry, and comments on the rest."""
-    result, size = _Sorted([], []), 0
+    result, size = _SortedEntries([], []), 0
     if not change.complete:
         result.comments.append("# incomplete: the workspace was over a limit of the import")
     for entry in change.entries:
@@ -91,7 +91,7 @@ def _obstacle(entry: ChangeEntry, blobs: Blobs) -> str:
     return ""
 
 
-def _diff(entries: list[ChangeEntry], blobs: Blobs) -> Rendered | None:
+def _diff(entries: list[ChangeEntry], blobs: Blobs) -> RenderedPatch | None:
     with Cache.default().temporary() as folder:
         repository = trusted_git.make_repository(folder / "git")
         with (folder / "stream").open("w+b") as stream:
@@ -139,7 +139,7 @@ def _quote(path: str) -> bytes:
     )
 
 
-def _parse(output: bytes) -> Rendered:
+def _parse(output: bytes) -> RenderedPatch:
     r"""`:mode mode id id R090\0old\0new\0 ... \0patch`; read from the front, for a patch may hold NULs itself."""
     renames, at = {}, 0
     while output[at : at + 1] == b":":
@@ -148,7 +148,7 @@ def _parse(output: bytes) -> Rendered:
         if status.rsplit(b" ", 1)[1].startswith(b"R"):
             new_path, at = _field(output, at)
             renames[os.fsdecode(new_path)] = os.fsdecode(path)
-    return Rendered(output[at + 1 :], renames)
+    return RenderedPatch(output[at + 1 :], renames)
 
 
 def _field(output: bytes, at: int) -> tuple[bytes, int]:

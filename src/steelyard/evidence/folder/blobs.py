@@ -24,7 +24,7 @@ _ZEROS = bytes(_CHUNK)
 PREFIX_BYTES = 2048
 
 
-class Stored(NamedTuple):
+class StoredBlob(NamedTuple):
     sha256: str
     size: int
     redacted: frozenset[str] = frozenset()  # names of secrets whose values were replaced
@@ -55,17 +55,17 @@ class Blobs:
         with self.open(sha256) as stream:
             return stream.read()
 
-    def put_bytes(self, data: bytes) -> Stored:
+    def put_bytes(self, data: bytes) -> StoredBlob:
         redacted = self.secrets.found_in(data)
         data = self.secrets.redact(data)
-        stored = Stored(hashlib.sha256(data).hexdigest(), len(data), redacted)
+        stored = StoredBlob(hashlib.sha256(data).hexdigest(), len(data), redacted)
         if not os.path.isfile(f"{self.root}/{stored.sha256}"):  # noqa: PTH113  # see below
             with self._temporary() as (fd, name):
                 _write_all(fd, data)
                 self._keep(name, stored.sha256)
         return stored
 
-    def put_stream(self, fd: int) -> Stored:
+    def put_stream(self, fd: int) -> StoredBlob:
         """Copy what a regular file still has to give, hashing on the way."""
         chunk = os.read(fd, _CHUNK)
         if len(chunk) < _CHUNK:
@@ -80,7 +80,7 @@ class Blobs:
                 else:
                     _write_all(out, piece)
             os.ftruncate(out, size)
-            stored = Stored(digest.hexdigest(), size, stream.found)
+            stored = StoredBlob(digest.hexdigest(), size, stream.found)
             self._keep(name, stored.sha256)
         return stored
 

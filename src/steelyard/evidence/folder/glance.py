@@ -17,7 +17,7 @@ from steelyard.errors import DAMAGED
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import CHECKS, EVENTS, MANIFEST, OUTCOME, RunFolder
-from steelyard.evidence.folder.gradings import GradingChain, Sealed
+from steelyard.evidence.folder.gradings import GradingChain, SealedFacts
 from steelyard.evidence.folder.seal import Break, read_seal
 from steelyard.evidence.trace.chain import ChainBreak, last_events
 from steelyard.evidence.trace.summary import Summary, summarise_events
@@ -54,13 +54,13 @@ def glance(folder: RunFolder) -> Glance:
     return Glance(evidence, chain.gradings)
 
 
-class _Looked(NamedTuple):
+class _RunState(NamedTuple):
     manifest: dict[str, Any]
     summary: Summary
-    facts: Sealed
+    facts: SealedFacts
 
 
-def _sealed(folder: RunFolder, seal: Mapping[str, Any]) -> _Looked:
+def _sealed(folder: RunFolder, seal: Mapping[str, Any]) -> _RunState:
     """Raises ValueError where something is not as it was sealed."""
     files = seal["files"]
     manifest = _read_verified(folder, MANIFEST, files)
@@ -72,8 +72,8 @@ def _sealed(folder: RunFolder, seal: Mapping[str, Any]) -> _Looked:
         if name.startswith(f"{CHECKS}/") and name.endswith(f"/{OUTCOME}")
     }
     contract = manifest.get("contract", {}).get("digest")
-    return _Looked(
-        manifest, _ending(folder, seal["head"]), Sealed(contract, outcomes, manifest.get("workspace"))
+    return _RunState(
+        manifest, _ending(folder, seal["head"]), SealedFacts(contract, outcomes, manifest.get("workspace"))
     )
 
 

@@ -76,7 +76,7 @@ def append_grading(folder: RunFolder, data: Mapping[str, Any], signer: Path | No
 def grading_faults(folder: RunFolder, seal: Mapping[str, Any], public_key: Path | None) -> Iterator[Fault]:
     """What in `gradings/` and `report.json` contradicts itself, the seal, or what is sealed."""
     yield from _strangers(folder)
-    sealed = Sealed.of(folder)
+    sealed = SealedFacts.of(folder)
     chain = GradingChain(folder, seal, sealed, public_key)
     yield from chain.faults()
     if not chain.cut:
@@ -87,7 +87,7 @@ class GradingChain:
     """The gradings of a run, in order; `cut` where one does not follow the one before it."""
 
     def __init__(
-        self, folder: RunFolder, seal: Mapping[str, Any], sealed: Sealed, public_key: Path | None = None
+        self, folder: RunFolder, seal: Mapping[str, Any], sealed: SealedFacts, public_key: Path | None = None
     ) -> None:
         self.gradings: list[dict[str, Any]] = []
         self.cut = False
@@ -171,7 +171,7 @@ def is_leftover(path: Path) -> bool:
     return bool(_TEMPORARY.fullmatch(path.name)) and path.is_file() and not path.is_symlink()
 
 
-class Sealed(NamedTuple):
+class SealedFacts(NamedTuple):
     """What gradings are held against; of a damaged folder what there is, for its files are named elsewhere."""
 
     contract: str | None
@@ -179,7 +179,7 @@ class Sealed(NamedTuple):
     workspace: str | None
 
     @classmethod
-    def of(cls, folder: RunFolder) -> Sealed:
+    def of(cls, folder: RunFolder) -> SealedFacts:
         outcomes: dict[str, str] = {}
         with suppress(*DAMAGED):
             root = folder.file(CHECKS)
@@ -214,7 +214,7 @@ def _unbound(grading: Mapping[str, Any], seal: Mapping[str, Any], public_key: Pa
         yield "bad signature"
 
 
-def _contradictions(grading: Mapping[str, Any], sealed: Sealed) -> Iterator[str]:
+def _contradictions(grading: Mapping[str, Any], sealed: SealedFacts) -> Iterator[str]:
     verdict, grades = grading["verdict"], grading["grades"]
     if grading["schema"] != SCHEMA:
         yield f"altered: it is not a {SCHEMA}"
@@ -262,7 +262,7 @@ def _follows(verdict: Mapping[str, Any], grades: list[Mapping[str, Any]]) -> boo
     return passed and all(step["outcome"] == "pass" for step in verdict.get("steps", ()))
 
 
-def _report_faults(folder: RunFolder, gradings: list[dict[str, Any]], sealed: Sealed) -> Iterator[str]:
+def _report_faults(folder: RunFolder, gradings: list[dict[str, Any]], sealed: SealedFacts) -> Iterator[str]:
     """Of a report that is there: its run, outcomes and status are those of the record."""
     try:
         report = folder.read_json(REPORT)

@@ -77,7 +77,7 @@ class Break(NamedTuple):
         return f"{self.where}: {self.why}"
 
 
-class _Found(NamedTuple):
+class _FolderEntry(NamedTuple):
     name: str  # percent-encoded, relative to the folder
     path: Path
     regular: bool
@@ -233,7 +233,7 @@ def _empty(root: Path) -> Iterator[str]:
         ]
 
 
-def _sealed_files(root: Path) -> Iterator[_Found]:
+def _sealed_files(root: Path) -> Iterator[_FolderEntry]:
     """Every file that a seal covers, in the order of its encoded name; never through a link."""
     names: list[str] = []
     pending = [""]
@@ -246,7 +246,7 @@ def _sealed_files(root: Path) -> Iterator[_Found]:
                     (pending if entry.is_dir(follow_symlinks=False) else names).append(name)
     for encoded, name in sorted((quote(os.fsencode(name), safe=_SAFE), name) for name in names):
         path = root / name
-        yield _Found(encoded, path, stat.S_ISREG(path.lstat().st_mode))
+        yield _FolderEntry(encoded, path, stat.S_ISREG(path.lstat().st_mode))
 
 
 def _sha256(path: Path) -> str:

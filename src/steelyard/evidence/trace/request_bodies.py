@@ -24,7 +24,7 @@ MOST_HELD = 16
 MOST_STORED_BYTES = 1 << 30
 
 
-class _Held(NamedTuple):
+class _HeldBody(NamedTuple):
     number: int
     body: bytes
     steps: int
@@ -35,7 +35,7 @@ class RequestStore:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-        self._held: OrderedDict[int, _Held] = OrderedDict()
+        self._held: OrderedDict[int, _HeldBody] = OrderedDict()
         self._bytes = 0
         self._stored = 0
 
@@ -54,10 +54,10 @@ class RequestStore:
             self._drop(conversation)  # what is not stored is no base
             return {"blob": None, "delta": None}
         self._stored += len(new)
-        self._hold(conversation, _Held(number, body, steps))
+        self._hold(conversation, _HeldBody(number, body, steps))
         return {"blob": self._blobs.put_bytes(new).sha256, "delta": delta}
 
-    def _hold(self, conversation: int, held: _Held) -> None:
+    def _hold(self, conversation: int, held: _HeldBody) -> None:
         self._drop(conversation)
         self._bytes += len(held.body)
         self._held[conversation] = held

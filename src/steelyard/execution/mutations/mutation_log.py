@@ -32,7 +32,7 @@ ALL_STORED_BYTES = 64 << 20
 _REMEMBERED_BYTES = 16 << 20  # of texts, for the next patch of the same file
 
 
-class Known(NamedTuple):
+class KnownEntry(NamedTuple):
     """What stands at a path since it was last looked at, and the mark by which that is seen again."""
 
     entry: Entry | None
@@ -55,7 +55,7 @@ class MutationLog:
         self._events = events
         self._blobs = blobs
         self._is_generated = is_generated
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownEntry] = {}
         self._texts: dict[str, bytes] = {}
         self._text_bytes = 0
         self._deleted: set[str] = set()  # directories; what was below them went with them
@@ -78,7 +78,7 @@ class MutationLog:
             return known.entry if known is not None else None
         before, text = self._baseline(path) if known is None else (known.entry, self._texts.get(path))
         after, is_stored = self._digested(look)
-        self._known[path] = Known(after, look.mark)
+        self._known[path] = KnownEntry(after, look.mark)
         self._remember(path, look.data)
         if _is_same(before, after) or (_is_folder(before, after) and self._is_generated(f"{path}/")):
             return after
@@ -157,7 +157,7 @@ class MutationLog:
         """What was below a deleted directory is gone with it."""
         below = [one for one in self._known if one.startswith(f"{path}/")]
         for one in below:
-            self._known[one] = Known(None, None)
+            self._known[one] = KnownEntry(None, None)
             self._text_bytes -= len(self._texts.pop(one, b""))
 
     def _append(  # noqa: PLR0913  # the members of one event

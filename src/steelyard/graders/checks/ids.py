@@ -9,8 +9,8 @@
     tests/test_a.py::test_x[one      as SWE-bench writes `test_x[one two]`: each test that begins so is asked for
     tests/test_a.py::test_x[/last]   and `test_x[/path/to/last]`
 
-What matches nothing was asked for and did not pass. So did what was skipped. What the bench found to be no test of the
-suite's answers to no name.
+An id that matches no test counts as not passed, and so does a skipped test. A result that the bench found to be of no
+test of the suite matches no id.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedTests:
     """The tests that some declared ids ask for; each is in one of these, once."""
 
     passed: tuple[str, ...]
@@ -61,7 +61,7 @@ class Asked:
         return text
 
 
-def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[str] = ()) -> Asked:
+def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[str] = ()) -> RequestedTests:
     """`besides` are ids of results that no wildcard may take, since other patterns name them."""
     names = Names.of(filter(expected.is_of_the_suite, results))
     taken: dict[str, bool] = {}
@@ -79,7 +79,7 @@ def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[
             taken[wanted] = False
         else:
             taken |= {one.id: one.outcome == "passed" for one in found}
-    return Asked(
+    return RequestedTests(
         tuple(one for one, passed in taken.items() if passed),
         tuple(one for one, passed in taken.items() if not passed),
         tuple(absent),

@@ -22,7 +22,7 @@ from steelyard.deferred.model import Field
 from steelyard.filesystem.tree import Entry
 from steelyard.graders.base import Case, TimeoutS
 from steelyard.graders.checks.command_warnings import runner_warnings
-from steelyard.graders.checks.ids import Asked, ask, id_doubts, some
+from steelyard.graders.checks.ids import RequestedTests, ask, id_doubts, some
 from steelyard.graders.checks.inject import Injects
 from steelyard.graders.checks.runs_tests import ONLY_AN_EXIT_CODE, PYTEST, ReadsResults, RunnerName
 from steelyard.graders.files.paths import PathInside
@@ -36,8 +36,8 @@ LISTED_IDS = 1000
 class Resolved(NamedTuple):
     """What became of both sets."""
 
-    fail_to_pass: Asked
-    pass_to_pass: Asked
+    fail_to_pass: RequestedTests
+    pass_to_pass: RequestedTests
 
     @property
     def intact(self) -> bool:
@@ -168,5 +168,5 @@ def _target(wanted: str) -> str:
     return file or _CASE.sub("", dotted_name(wanted))
 
 
-def _listed(asked: Asked) -> dict[str, list[str]]:
+def _listed(asked: RequestedTests) -> dict[str, list[str]]:
     return {"passed": list(asked.passed[:LISTED_IDS]), "failed": list(asked.failing[:LISTED_IDS])}

@@ -18,7 +18,7 @@ from steelyard.evidence.finding import Finding
 from steelyard.filesystem.tree import Entry, shown
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.files.paths import listed
-from steelyard.graders.files.search import Searched, search
+from steelyard.graders.files.search import SearchResult, search
 from steelyard.graders.grade import Grade
 
 
@@ -125,6 +125,6 @@ def _texts(case: Case) -> dict[str, Path]:
     }
 
 
-def _slow(done: Searched, names: list[str]) -> tuple[Finding, ...]:
+def _slow(done: SearchResult, names: list[str]) -> tuple[Finding, ...]:
     why = "matching a pattern takes too long in this file; skipped"
     return tuple(Finding("slow_to_search", "warning", shown(names[number]), why) for number in done.slow[:20])

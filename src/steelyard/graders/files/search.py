@@ -74,13 +74,13 @@ class Occurs(NamedTuple):
     line: int
 
 
-class Searched(NamedTuple):
+class SearchResult(NamedTuple):
     found: dict[int, Occurs]  # by the number of the expression
     slow: tuple[int, ...]  # files on which an expression was given up
     unread: int  # files beyond the limit
 
 
-def search(patterns: Sequence[str], files: Sequence[Path], total_s: float = TOTAL_S) -> Searched:
+def search(patterns: Sequence[str], files: Sequence[Path], total_s: float = TOTAL_S) -> SearchResult:
     """The first place of each expression, `^` and `$` at lines; binary files are skipped."""
     limits = (FILE_BYTES, TOTAL_BYTES, FILE_S, MEMORY_BYTES)
     asked = json.dumps({"patterns": list(patterns), "files": [str(path) for path in files], "limits": limits})
@@ -98,7 +98,7 @@ def search(patterns: Sequence[str], files: Sequence[Path], total_s: float = TOTA
         raise GraderFault(f"the search for patterns timed out after {total_s:g} s") from error
     except (subprocess.CalledProcessError, ValueError) as error:
         raise GraderFault("the search for patterns crashed") from error
-    return Searched(
+    return SearchResult(
         {int(number): Occurs(*place) for number, place in answer["found"].items()},
         tuple(answer["slow"]),
         answer["unread"],

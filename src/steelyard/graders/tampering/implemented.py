@@ -38,7 +38,7 @@ _COMMENT = (
 )  # fmt: skip
 
 
-class _Seen(NamedTuple):
+class _FunctionCounts(NamedTuple):
     real: str | None  # what shows that code was written
     by_line: bool
 
@@ -110,16 +110,16 @@ class _Looking:
         self.case = case
         self.may_read, self.may_parse = TOTAL_READ_BYTES, TOTAL_PARSED_BYTES
 
-    def at(self, entry: ChangeEntry) -> _Seen:
+    def at(self, entry: ChangeEntry) -> _FunctionCounts:
         old, new = self._read(entry.old), self._read(entry.new)
         if old == new or b"\0" in new[:8192]:
-            return _Seen(None, by_line=False)
+            return _FunctionCounts(None, by_line=False)
         grammar = grammar_of(entry.path)
         before, after = self._parse(old, grammar), self._parse(new, grammar)
         if before is not None and after is not None:
-            return _Seen(real_change(before, after), by_line=False)
+            return _FunctionCounts(real_change(before, after), by_line=False)
         code = _code_lines(new, entry.path)
-        return _Seen("" if code and code != _code_lines(old, entry.path) else None, by_line=True)
+        return _FunctionCounts("" if code and code != _code_lines(old, entry.path) else None, by_line=True)
 
     def _read(self, entry: Entry | None) -> bytes:
         if entry is None or entry.kind != "file" or not entry.size or not entry.sha256:

@@ -65,18 +65,18 @@ class Instruction(NamedTuple):
     last: int
 
 
-class Moved(NamedTuple):
+class CopiedPath(NamedTuple):
     source: str  # in the build context; "." is all of it
     dest: str  # in the working folder; "." is all of it
     is_folder: bool
 
 
-class Parted(NamedTuple):
+class DockerfileParts(NamedTuple):
     """What a task brings to a sandbox without an image."""
 
     base: str
     workdir: str | None
-    moved: tuple[Moved, ...]
+    moved: tuple[CopiedPath, ...]
     commands: tuple[str, ...]
     env: dict[str, str]
 
@@ -100,7 +100,7 @@ def user_of(text: str) -> str | None:
     return named[-1] if named and re.fullmatch(USER_PATTERN, named[-1]) else None
 
 
-def part(text: str, is_folder: Callable[[str], bool | None], workdir: str | None = None) -> Parted:
+def part(text: str, is_folder: Callable[[str], bool | None], workdir: str | None = None) -> DockerfileParts:
     """Raises DockerfileError. `is_folder` says of a name in the build context what it is, None when nothing."""
     stage, bases = _stage(text)
     if len(bases) > 1:
@@ -115,7 +115,9 @@ def part(text: str, is_folder: Callable[[str], bool | None], workdir: str | None
         raise DockerfileError(0, f"there is no WORKDIR, so it is about the whole system: {NEEDS}")
     words = bases[0].rest.split()
     env = {name: value for one in stage if one.word == "ENV" for name, value in _variables(one)}
-    return Parted(words[0] if words else "", place, _moved(stage, place, is_folder), _commands(stage), env)
+    return DockerfileParts(
+        words[0] if words else "", place, _moved(stage, place, is_folder), _commands(stage), env
+    )
 
 
 def _stage(text: str) -> tuple[list[Instruction], list[Instruction]]:
@@ -236,9 +238,9 @@ def _is_pinned(bases: Sequence[Instruction]) -> bool:
 
 def _moved(
     stage: Sequence[Instruction], workdir: str, is_folder: Callable[[str], bool | None]
-) -> tuple[Moved, ...]:
+) -> tuple[CopiedPath, ...]:
     """What COPY puts into the working folder."""
-    moved: list[Moved] = []
+    moved: list[CopiedPath] = []
     here = "/"
     for one in stage:
         if one.word == "WORKDIR":
@@ -283,9 +285,9 @@ def _moved_paths(
     one: Instruction,
     sources: list[str],
     dest: str,
-    before: Sequence[Moved],
+    before: Sequence[CopiedPath],
     is_folder: Callable[[str], bool | None],
-) -> Iterator[Moved]:
+) -> Iterator[CopiedPath]:
     """The contents of a folder go to the destination, a file goes into it when it is a folder."""
     for named in sources:
         source = posixpath.normpath(named.lstrip("/") or ".")
@@ -296,4 +298,4 @@ def _moved_paths(
             raise DockerfileError(one.first, f"there is no {named} beside it")
         into = dest.endswith("/") or any(posixpath.dirname(old.dest) == dest or old.dest == dest for old in before if old.is_folder or "/" in old.dest)  # fmt: skip
         place = dest if folder or not into else posixpath.join(dest, posixpath.basename(source))
-        yield Moved(source, posixpath.normpath(place), folder)
+        yield CopiedPath(source, posixpath.normpath(place), folder)

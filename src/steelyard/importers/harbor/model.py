@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 
 from steelyard.contract.model import MOST_STEPS, Name, NonEmpty, User, Variable, Workdir
 from steelyard.contract.parse.yaml_source import Place
-from steelyard.importers.reading import Unsupported
+from steelyard.importers.reading import UnsupportedKey
 from steelyard.importers.strict import Strict
 
 VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4")
@@ -162,30 +162,30 @@ def _more_than_zero(value: Any) -> bool:
     return isinstance(value, int) and value > 0
 
 
-def _of_environment(at: Place) -> tuple[Unsupported, ...]:
+def _of_environment(at: Place) -> tuple[UnsupportedKey, ...]:
     return (
-        Unsupported((*at, "os"), "only Linux is supported", lambda value: str(value or "linux").lower() != "linux"),
-        Unsupported((*at, "gpus"), "GPUs are not supported", _more_than_zero),
-        Unsupported((*at, "gpu_types"), "GPUs are not supported", _asks),
-        Unsupported((*at, "tpu"), "TPUs are not supported", _asks),
-        Unsupported((*at, "mcp_servers"), "MCP servers are not supported yet", _asks),
-        Unsupported((*at, "skills_dir"), "skills are the agent's, not the contract's", _asks),
+        UnsupportedKey((*at, "os"), "only Linux is supported", lambda value: str(value or "linux").lower() != "linux"),
+        UnsupportedKey((*at, "gpus"), "GPUs are not supported", _more_than_zero),
+        UnsupportedKey((*at, "gpu_types"), "GPUs are not supported", _asks),
+        UnsupportedKey((*at, "tpu"), "TPUs are not supported", _asks),
+        UnsupportedKey((*at, "mcp_servers"), "MCP servers are not supported yet", _asks),
+        UnsupportedKey((*at, "skills_dir"), "skills are the agent's, not the contract's", _asks),
     )  # fmt: skip
 
 
-def _of_phases(at: Place) -> tuple[Unsupported, ...]:
+def _of_phases(at: Place) -> tuple[UnsupportedKey, ...]:
     """What neither a task nor one of its steps may ask of its agent and its verifier."""
     return (
         *_of_environment((*at, "verifier", "environment")),
-        Unsupported((*at, "verifier", "environment", "healthcheck"), "a verifier is started at once", _asks),
-        Unsupported((*at, "verifier", "continuous"), "verifying while the agent works is not supported", _asks),
+        UnsupportedKey((*at, "verifier", "environment", "healthcheck"), "a verifier is started at once", _asks),
+        UnsupportedKey((*at, "verifier", "continuous"), "verifying while the agent works is not supported", _asks),
     )  # fmt: skip
 
 
 UNSUPPORTED = (*_of_environment(("environment",)), *_of_phases(()))
 
 
-def unsupported(data: Mapping[str, Any]) -> tuple[Unsupported, ...]:
+def unsupported(data: Mapping[str, Any]) -> tuple[UnsupportedKey, ...]:
     """The rows for one task: those of each of its steps too."""
     steps = data.get("steps")
     count = len(steps) if isinstance(steps, list) else 0

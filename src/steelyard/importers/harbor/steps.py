@@ -36,7 +36,7 @@ class ReadTask(NamedTuple):
     users: Users
 
 
-class Stepped(NamedTuple):
+class StepKeys(NamedTuple):
     """Keys of a contract, and the files that they name."""
 
     contract: dict[str, Any]
@@ -44,7 +44,7 @@ class Stepped(NamedTuple):
     copied: dict[str, Copied]
 
 
-def converted_steps(given: ReadTask) -> Stepped:
+def converted_steps(given: ReadTask) -> StepKeys:
     task, source, folder = given[:3]
     steps: list[dict[str, Any]] = []
     files: dict[str, bytes] = {}
@@ -68,7 +68,7 @@ def converted_steps(given: ReadTask) -> Stepped:
         else {}
     )
     strategy = task.multi_step_reward_strategy
-    return Stepped(
+    return StepKeys(
         {"steps": steps, **({"step_reward": strategy} if strategy else {}), **budget}, files, copied
     )
 

@@ -23,12 +23,12 @@ from steelyard.contract.model import PINNED_PATTERN, SYSTEM_FOLDERS
 from steelyard.contract.parse.yaml_source import Source, dotted
 from steelyard.filesystem.tree import shown
 from steelyard.importers.collected import Collected
-from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, Parted, is_pinned, part
+from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, DockerfileParts, is_pinned, part
 from steelyard.importers.harbor.limits import limits
 from steelyard.importers.harbor.model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
 from steelyard.importers.harbor.network import reach_of
 from steelyard.importers.harbor.separate_verifier import ConvertedVerifier
-from steelyard.importers.harbor.steps import ReadTask, Stepped, converted_steps, ready_of
+from steelyard.importers.harbor.steps import ReadTask, StepKeys, converted_steps, ready_of
 from steelyard.importers.harbor.users import Users
 from steelyard.importers.harbor.variables import host_variables, resolved
 from steelyard.importers.reading import fault, read_text, read_toml, validated
@@ -148,7 +148,7 @@ def _check_compose(folder: Path) -> None:
         raise fault(str(compose), "", "several containers are not supported yet")
 
 
-def _single_step(given: ReadTask, *, aec: bool) -> Stepped:
+def _single_step(given: ReadTask, *, aec: bool) -> StepKeys:
     """What a task in one step asks for, and how it is verified."""
     task, source, folder, options, _ = given
     found = Collected()
@@ -168,7 +168,7 @@ def _single_step(given: ReadTask, *, aec: bool) -> Stepped:
         copied["solution"] = Copied(folder / "solution", folder)
     if (folder / "solution" / "solve.sh").is_file():
         oracle["reference"] = {"script": "solution/solve.sh", **({"env": env} if env else {})}
-    return Stepped({"brief_file": BRIEF, "oracle": oracle, **_budget(task)}, {BRIEF: brief}, copied)
+    return StepKeys({"brief_file": BRIEF, "oracle": oracle, **_budget(task)}, {BRIEF: brief}, copied)
 
 
 def _check_verifier(folder: Path) -> None:
@@ -226,7 +226,7 @@ def _is_of_system(place: str) -> bool:
     return first in SYSTEM_FOLDERS | {"root"} or place in {"/home", "/home/agent"}
 
 
-def _split_dockerfile(folder: Path, workdir: str | None) -> Parted:
+def _split_dockerfile(folder: Path, workdir: str | None) -> DockerfileParts:
     context = folder / "environment"
 
     def is_folder(name: str) -> bool | None:

@@ -22,7 +22,7 @@ from pydantic import Field, model_validator
 
 from steelyard.contract.model import Fraction, NonEmpty, Variable
 from steelyard.contract.parse.yaml_source import Source, read_yaml
-from steelyard.importers.reading import Unsupported, existing, fault, plain_name, read_text, validated
+from steelyard.importers.reading import UnsupportedKey, existing, fault, plain_name, read_text, validated
 from steelyard.importers.repositories import repository_of
 from steelyard.importers.strict import Strict
 from steelyard.importers.task import BRIEF, REPO, Copied, Options, Task, brief_of, checked_id
@@ -33,21 +33,21 @@ GIT = frozenset({".git"})
 
 _SETUP = ("setup", "stub")
 UNSUPPORTED = (
-    Unsupported(("task", "system_prompt"), "a contract cannot set an agent's system prompt"),
-    Unsupported(("task", "turns"), "several turns are not supported yet"),
-    Unsupported(
+    UnsupportedKey(("task", "system_prompt"), "a contract cannot set an agent's system prompt"),
+    UnsupportedKey(("task", "turns"), "several turns are not supported yet"),
+    UnsupportedKey(
         ("source", "subdir"), "a part of a repository is not supported yet", fix="make it a repository"
     ),
-    Unsupported(
+    UnsupportedKey(
         ("fixtures",), "a repository of fixtures is not supported yet", fix="copy its files into the case"
     ),
-    Unsupported(
+    UnsupportedKey(
         ("artifacts",), "skills, commands, plugins and MCP servers are the agent's, not the contract's"
     ),
-    Unsupported(("container",), "containers of touchstone are not supported yet"),
-    Unsupported(_SETUP, "functions are not blanked here", fix="blank them in the source"),
-    Unsupported(("observe", "interaction"), "answering an agent's questions is not supported yet"),
-    Unsupported(
+    UnsupportedKey(("container",), "containers of touchstone are not supported yet"),
+    UnsupportedKey(_SETUP, "functions are not blanked here", fix="blank them in the source"),
+    UnsupportedKey(("observe", "interaction"), "answering an agent's questions is not supported yet"),
+    UnsupportedKey(
         ("environment", "requirement_files"), "is not supported yet", fix="list them in requirements"
     ),
 )

@@ -16,7 +16,7 @@ from steelyard.contract.model import RuleClass
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
-from steelyard.monitors.shell import Parsed, parse_argv, parse_shell
+from steelyard.monitors.shell import ParsedShell, parse_argv, parse_shell
 
 Format = Literal["shell", "code", "text"]
 FORMATS: tuple[Format, ...] = ("shell", "code", "text")
@@ -111,7 +111,7 @@ class Rules:
         found = self._in_parsed(parse_argv(argv))
         yield from _once(one for one in found if has_secrets or one.excerpt not in one.rule.without_secrets)
 
-    def _in_parsed(self, parsed: Parsed) -> Iterator[Match]:
+    def _in_parsed(self, parsed: ParsedShell) -> Iterator[Match]:
         for command in parsed.commands:
             yield from self._search(" | ".join((*command.piped_from, command.line)), "shell")
         for code in parsed.code:

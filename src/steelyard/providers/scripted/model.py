@@ -36,7 +36,7 @@ from steelyard.providers.answer import BYTES_IN_TOKEN
 from steelyard.providers.endpoints import Endpoint, endpoint_of
 from steelyard.providers.requests import parse_request
 from steelyard.providers.scripted.actions import calls_of
-from steelyard.providers.scripted.render import Rendered, document, events
+from steelyard.providers.scripted.render import ReplyContent, document, events
 from steelyard.providers.scripted.script import Place, Replies, Reply, Script, read_script
 from steelyard.providers.usage import Usage
 
@@ -96,7 +96,9 @@ class ScriptedModel:
             self.ledger.append({"request": len(self.ledger) + 1, **entry})
             _append(self._files[1], self.ledger[-1])
 
-    def rendered(self, endpoint: Endpoint, data: Mapping[str, Any], reply: Reply, place: Place) -> Rendered:
+    def rendered(
+        self, endpoint: Endpoint, data: Mapping[str, Any], reply: Reply, place: Place
+    ) -> ReplyContent:
         canary = _CANARY.search(json.dumps(data))
         text = json.dumps(reply["json"]) if "json" in reply else str(reply.get("text", ""))
         text = text.replace("{canary}", canary[1] if canary else "")
@@ -108,7 +110,7 @@ class ScriptedModel:
             usage = replace(usage, tokens_out=limit.max_output)
             text = text[: limit.max_output * BYTES_IN_TOKEN]
         options = data.get("stream_options")
-        return Rendered(
+        return ReplyContent(
             model=str(reply.get("model") or endpoint.model or data.get("model") or "scripted"),
             text=text,
             calls=calls,

@@ -16,7 +16,7 @@ _CREATED = 1_770_000_000
 
 
 @dataclass(frozen=True)
-class Rendered:
+class ReplyContent:
     """What one reply says, before it has a format."""
 
     model: str
@@ -36,11 +36,11 @@ class Rendered:
         return f"sy{self.place.branch}{max(self.place.turn, 0):04d}"
 
 
-def document(wire: str, reply: Rendered) -> bytes:
+def document(wire: str, reply: ReplyContent) -> bytes:
     return json.dumps(_DOCUMENTS[wire](reply)).encode()
 
 
-def events(wire: str, reply: Rendered) -> list[bytes]:
+def events(wire: str, reply: ReplyContent) -> list[bytes]:
     """Each a whole event of a stream."""
     return _STREAMS[wire](reply)
 
@@ -61,7 +61,7 @@ def _anthropic_usage(usage: Usage) -> dict[str, int]:
     }
 
 
-def _anthropic_blocks(reply: Rendered) -> list[dict[str, Any]]:
+def _anthropic_blocks(reply: ReplyContent) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     if reply.thinking:
         blocks.append({"type": "thinking", "thinking": reply.thinking, "signature": "scripted"})
@@ -73,7 +73,7 @@ def _anthropic_blocks(reply: Rendered) -> list[dict[str, Any]]:
     return blocks
 
 
-def _anthropic_message(reply: Rendered) -> dict[str, Any]:
+def _anthropic_message(reply: ReplyContent) -> dict[str, Any]:
     stop = "max_tokens" if reply.cut else "tool_use" if reply.calls else "end_turn"
     return {
         "id": f"msg_{reply.answer_id}",
@@ -87,7 +87,7 @@ def _anthropic_message(reply: Rendered) -> dict[str, Any]:
     }
 
 
-def _anthropic_stream(reply: Rendered) -> list[bytes]:
+def _anthropic_stream(reply: ReplyContent) -> list[bytes]:
     message = _anthropic_message(reply)
     blocks, stop = message["content"], message["stop_reason"]
     usage = message["usage"]
@@ -132,7 +132,7 @@ def _chat_usage(usage: Usage) -> dict[str, Any]:
     }
 
 
-def _chat_calls(reply: Rendered) -> list[dict[str, Any]]:
+def _chat_calls(reply: ReplyContent) -> list[dict[str, Any]]:
     return [
         {
             "id": reply.id(number),
@@ -143,11 +143,11 @@ def _chat_calls(reply: Rendered) -> list[dict[str, Any]]:
     ]
 
 
-def _chat_stop(reply: Rendered) -> str:
+def _chat_stop(reply: ReplyContent) -> str:
     return "length" if reply.cut else "tool_calls" if reply.calls else "stop"
 
 
-def _chat_document(reply: Rendered) -> dict[str, Any]:
+def _chat_document(reply: ReplyContent) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.text or (None if reply.calls else "")}
     if reply.calls:
         message["tool_calls"] = _chat_calls(reply)
@@ -156,7 +156,7 @@ def _chat_document(reply: Rendered) -> dict[str, Any]:
     return {**head, "model": reply.model, "choices": [choice], "usage": _chat_usage(reply.usage)}
 
 
-def _chat_stream(reply: Rendered) -> list[bytes]:
+def _chat_stream(reply: ReplyContent) -> list[bytes]:
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": one} for one in _pieces(reply.text)]
     for number, call in enumerate(_chat_calls(reply)):
@@ -177,7 +177,7 @@ def _chat_stream(reply: Rendered) -> list[bytes]:
 # -- openai responses
 
 
-def _response_items(reply: Rendered) -> list[dict[str, Any]]:
+def _response_items(reply: ReplyContent) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     if reply.text or not reply.calls:
         part = {"type": "output_text", "text": reply.text, "annotations": []}
@@ -197,7 +197,7 @@ def _response_items(reply: Rendered) -> list[dict[str, Any]]:
     return items
 
 
-def _response_document(reply: Rendered) -> dict[str, Any]:
+def _response_document(reply: ReplyContent) -> dict[str, Any]:
     usage = reply.usage
     head = {"id": f"resp_{reply.answer_id}", "object": "response", "created_at": _CREATED}
     return {
@@ -215,7 +215,7 @@ def _response_document(reply: Rendered) -> dict[str, Any]:
     }
 
 
-def _response_stream(reply: Rendered) -> list[bytes]:
+def _response_stream(reply: ReplyContent) -> list[bytes]:
     whole = _response_document(reply)
     begin = {**whole, "status": "in_progress", "output": [], "usage": None}
     made: list[dict[str, Any]] = [
@@ -261,7 +261,7 @@ def _gemini_usage(usage: Usage) -> dict[str, int]:
     }
 
 
-def _gemini_part(reply: Rendered, parts: list[dict[str, Any]], *, is_last: bool) -> dict[str, Any]:
+def _gemini_part(reply: ReplyContent, parts: list[dict[str, Any]], *, is_last: bool) -> dict[str, Any]:
     candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
     if is_last:
         candidate["finishReason"] = "MAX_TOKENS" if reply.cut else "STOP"
@@ -269,19 +269,19 @@ def _gemini_part(reply: Rendered, parts: list[dict[str, Any]], *, is_last: bool)
     return {**made, "usageMetadata": _gemini_usage(reply.usage)} if is_last else made
 
 
-def _gemini_calls(reply: Rendered) -> list[dict[str, Any]]:
+def _gemini_calls(reply: ReplyContent) -> list[dict[str, Any]]:
     return [
         {"functionCall": {"id": reply.id(number), "name": call.name, "args": call.arguments}}
         for number, call in enumerate(reply.calls)
     ]
 
 
-def _gemini_document(reply: Rendered) -> dict[str, Any]:
+def _gemini_document(reply: ReplyContent) -> dict[str, Any]:
     texts = [{"text": reply.text}] if reply.text or not reply.calls else []
     return _gemini_part(reply, [*texts, *_gemini_calls(reply)], is_last=True)
 
 
-def _gemini_stream(reply: Rendered) -> list[bytes]:
+def _gemini_stream(reply: ReplyContent) -> list[bytes]:
     parts = [{"text": one} for one in _pieces(reply.text)] + _gemini_calls(reply) or [{"text": ""}]
     last = len(parts) - 1
     return [_sse(_gemini_part(reply, [part], is_last=number == last)) for number, part in enumerate(parts)]

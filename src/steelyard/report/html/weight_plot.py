@@ -12,13 +12,13 @@ WIDTH, ROW, HEIGHT = 760, 28, 16
 MOST_BARS = 40
 
 
-class Weighted(NamedTuple):
+class WeightedScore(NamedTuple):
     name: str
     weight: float
     score: float | None  # None: not decided, or not applicable
 
 
-def weight_plot(parts: Sequence[Weighted]) -> Markup | None:
+def weight_plot(parts: Sequence[WeightedScore]) -> Markup | None:
     """Nothing where nothing has a weight."""
     shown = [one for one in parts if one.weight > 0][:MOST_BARS]
     if not shown:

@@ -73,7 +73,7 @@ class Rescoring:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedVerdict:
     run: str
     contract: str
     agent: str
@@ -98,7 +98,7 @@ class Counterfactual:
     source: str
     rules: Rescoring
     agents: tuple[RescoredAgent, ...]
-    changed: tuple[Changed, ...]
+    changed: tuple[ChangedVerdict, ...]
     label: str = LABEL
     schema: str = SCHEMA
 
@@ -129,7 +129,7 @@ def rescore(results: ResultSet, rules: Rescoring) -> Counterfactual:
         one.run for each in before.values() for one in each
     }  # no honeypots, and no attempts that were repeated
     changed = tuple(
-        Changed(str(line.get("run")), str(line["contract"].get("id")), str(line.get("agent")), line["verdict"], verdict, why)
+        ChangedVerdict(str(line.get("run")), str(line["contract"].get("id")), str(line.get("agent")), line["verdict"], verdict, why)
         for line, verdict, why in pairs
         if verdict != line["verdict"] and line.get("run") in counted
     )  # fmt: skip

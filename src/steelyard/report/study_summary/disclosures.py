@@ -20,7 +20,7 @@ from steelyard.report.study_summary.trial_record import TrialRecord, Trials, by_
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import Counts, bounds
 from steelyard.stats.interval import Z95
-from steelyard.stats.labels import Labelled, label_errors
+from steelyard.stats.labels import LabelledOutcome, label_errors
 from steelyard.study.deviations import DEFAULT_BUDGET
 
 NOT_MEASURED = "not measured: no run of these has a decision by people (`steelyard review` records one)"
@@ -100,10 +100,10 @@ def _counts(records: Sequence[TrialRecord], both_ways: BothWays) -> Counts:
     return Counts(sum(known), len(known) - sum(known), len(records) - len(known))
 
 
-def _labelled(records: Iterable[TrialRecord]) -> list[Labelled]:
+def _labelled(records: Iterable[TrialRecord]) -> list[LabelledOutcome]:
     """A run under each of its failure modes; a run without one under `no failure mode`."""
     return [
-        Labelled(mode, accepted=one.succeeded, correct=one.people == "pass")
+        LabelledOutcome(mode, accepted=one.succeeded, correct=one.people == "pass")
         for one in records
         if one.is_decided and one.people in {"pass", "fail"}
         for mode in (one.tags or (NO_MODE,))

@@ -358,7 +358,7 @@ class RepeatVariation:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedAgent:
     place: int  # agents with the same rate share it
     agent: str
     rate: Estimate
@@ -371,11 +371,11 @@ class Ranking:
 
     acceptance_errors: str  # none, failure, excluded
     words: str
-    rows: tuple[Ranked, ...] = ()
+    rows: tuple[RankedAgent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemovedContract:
     """A contract that was taken out of the study because it is invalid, whatever agents did."""
 
     contract: str
@@ -414,7 +414,7 @@ class StudySummary:
     ranking: Ranking = Ranking("none", "")
     # Of a study that has ended: B_total, and what was charged, by item
     envelope: Mapping[str, Any] | None = None
-    removed: tuple[Removed, ...] = ()
+    removed: tuple[RemovedContract, ...] = ()
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:

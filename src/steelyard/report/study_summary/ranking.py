@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from steelyard.plan.study_plan import AcceptanceErrors
-from steelyard.report.study_summary.model import Ranked, Ranking
+from steelyard.report.study_summary.model import RankedAgent, Ranking
 from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, rate_of
 
 WORDS: Mapping[AcceptanceErrors, str] = {
@@ -39,7 +39,7 @@ def ranking_of(
     for name, records in agents.items():
         counted = [one for one in records if one.category in _COUNTED[rule]]
         if name not in BASELINES and counted:
-            rows.append(Ranked(0, name, rate_of(counted, lambda one: one.succeeded), len(counted)))
+            rows.append(RankedAgent(0, name, rate_of(counted, lambda one: one.succeeded), len(counted)))
     rows.sort(key=lambda one: (-(one.rate.value or 0.0), one.agent))
     values = [one.rate.value for one in rows]
     placed = [replace(one, place=values.index(one.rate.value) + 1) for one in rows]

@@ -21,7 +21,7 @@ from steelyard.report.study_summary.model import (
     Counted,
     Pareto,
     Ranking,
-    Removed,
+    RemovedContract,
     StudySummary,
     VersionRate,
 )
@@ -200,11 +200,11 @@ def _honeypots(trials: Sequence[TrialRecord]) -> tuple[Counted, ...]:
     )
 
 
-def _removed(results: ResultSet, trials: Trials) -> tuple[Removed, ...]:
+def _removed(results: ResultSet, trials: Trials) -> tuple[RemovedContract, ...]:
     """Contracts that were taken out of the study although they have trials, and why."""
     found = Counter(one.contract for one in trials.removed)
     why = {contract: reason for (_, contract), reason in results.removed.items()}
-    return tuple(Removed(name, why.get(name, ""), count) for name, count in sorted(found.items()))
+    return tuple(RemovedContract(name, why.get(name, ""), count) for name, count in sorted(found.items()))
 
 
 def _notes(results: ResultSet, trials: Trials, compared: int) -> list[str]:

@@ -23,7 +23,13 @@ from steelyard.filesystem.owner import is_stale, owner_tag, run_uid
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import Enforced, Facts, SandboxSpec, addresses, network_of
 from steelyard.sandboxes.bubblewrap import orphans
-from steelyard.sandboxes.bubblewrap.launcher_client import START_TIMEOUT_S, Started, launch, launcher, receive
+from steelyard.sandboxes.bubblewrap.launcher_client import (
+    START_TIMEOUT_S,
+    StartingSandbox,
+    launch,
+    launcher,
+    receive,
+)
 from steelyard.sandboxes.bubblewrap.order import Order, overlays_as_data, places_as_data
 from steelyard.sandboxes.bubblewrap.overlay_probe import NO_NAMESPACES
 from steelyard.sandboxes.bubblewrap.sandbox import BubblewrapSandbox, Holding, Init, are_gone
@@ -177,7 +183,7 @@ def _rlimits(spec: SandboxSpec, facts: Facts) -> list[str]:
     return rlimits
 
 
-def _greet(started: Started, groups: list[Path]) -> Init:
+def _greet(started: StartingSandbox, groups: list[Path]) -> Init:
     """Init's first words, and a pidfd of it: the kernel tells who sent them."""
     _await_word(started)
     try:
@@ -198,7 +204,7 @@ def _greet(started: Started, groups: list[Path]) -> Init:
     return Init(wire, first.sender, os.pidfd_open(first.sender), groups)
 
 
-def _await_word(started: Started) -> None:
+def _await_word(started: StartingSandbox) -> None:
     """Until init sends its first frame or bubblewrap ends: its child can keep the socket open forever."""
     waiting = select.poll()
     for descriptor in (started.sock.fileno(), started.bwrap):
@@ -208,7 +214,7 @@ def _await_word(started: Started) -> None:
         raise InfraFault("bubblewrap was killed before its sandbox started")
 
 
-def _abandon(started: Started, name: str, groups: list[Path]) -> None:
+def _abandon(started: StartingSandbox, name: str, groups: list[Path]) -> None:
     with contextlib.suppress(OSError):
         signal.pidfd_send_signal(started.bwrap, signal.SIGKILL)
     started.sock.close()

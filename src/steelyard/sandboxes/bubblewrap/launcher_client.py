@@ -36,7 +36,7 @@ _RIGHTS_ROOM = socket.CMSG_SPACE(8 * 4) + socket.CMSG_SPACE(12)
 _BOOT = "import os, sys; sys.path[:0] = [sys.argv.pop(1)]; from steelyard.sandboxes.bubblewrap.launcher import main; main(int(sys.argv[1]), *sys.argv[2:]); os._exit(0)"
 
 
-class Started(NamedTuple):
+class StartingSandbox(NamedTuple):
     """A sandbox on its way up: bubblewrap is running, init is about to speak on `sock`."""
 
     sock: socket.socket
@@ -48,7 +48,7 @@ class Started(NamedTuple):
     number: int  # of its cgroups
 
 
-class Received(NamedTuple):
+class ReceivedFrame(NamedTuple):
     data: bytes
     descriptors: list[int]
     sender: int  # its process id as seen from here
@@ -60,7 +60,7 @@ class LauncherGoneFault(InfraFault):
 
 class Launched(NamedTuple):
     by: Launcher
-    started: Started
+    started: StartingSandbox
 
 
 class Launcher:
@@ -124,7 +124,7 @@ class Launcher:
         ours.settimeout(None)
         return cls(process, ours, tag, facts["overlay"])
 
-    def launch(self, order: Order) -> Started:
+    def launch(self, order: Order) -> StartingSandbox:
         """Raises InfraFault when the machine, not the spec, is at fault."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.settimeout(START_TIMEOUT_S)
@@ -195,7 +195,7 @@ def _await_end(pidfd: int, patience_s: float) -> None:
         os.close(pidfd)
 
 
-def receive(sock: socket.socket, size: int) -> Received:
+def receive(sock: socket.socket, size: int) -> ReceivedFrame:
     """Data with the descriptors and the sender that came along."""
     data, ancillary, _, _ = sock.recvmsg(size, _RIGHTS_ROOM)
     descriptors: list[int] = []
@@ -206,10 +206,10 @@ def receive(sock: socket.socket, size: int) -> Received:
             descriptors += struct.unpack(f"{count}i", content[: count * 4])
         elif kind == socket.SCM_CREDENTIALS:
             sender = struct.unpack("3i", content[:12])[0]
-    return Received(data, descriptors, sender)
+    return ReceivedFrame(data, descriptors, sender)
 
 
-def _await_ground(sock: socket.socket, order: Order) -> Started:
+def _await_ground(sock: socket.socket, order: Order) -> StartingSandbox:
     try:
         word, descriptors, _ = receive(sock, 6)
     except TimeoutError as error:
@@ -220,7 +220,9 @@ def _await_ground(sock: socket.socket, order: Order) -> Started:
         if not is_overlay:
             os.close(touched)
         number = struct.unpack("<I", word[2:])[0]
-        return Started(sock, workspace, baseline, touched if is_overlay else None, bwrap, stderr, number)
+        return StartingSandbox(
+            sock, workspace, baseline, touched if is_overlay else None, bwrap, stderr, number
+        )
     if not word:
         raise LauncherGoneFault("the sandbox launcher died while it started a sandbox")
     text = word

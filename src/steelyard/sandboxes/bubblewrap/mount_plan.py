@@ -42,7 +42,7 @@ class SandboxMounts(NamedTuple):
     bound: list[Bound]
 
 
-class _Opened(NamedTuple):
+class _OpenMounts(NamedTuple):
     layers: list[int]
     home_layers: list[int]
     binds: list[tuple[int, str]]
@@ -103,13 +103,15 @@ class _Place(NamedTuple):
     opened: list[int]
 
 
-def _open_sources(order: Order) -> _Opened:
+def _open_sources(order: Order) -> _OpenMounts:
     def path(name: str) -> int:
         return os.open(name, os.O_PATH | os.O_CLOEXEC)
 
     binds = [(path(prefix), prefix) for prefix in order.toolchains]
     binds += [(path(source), target) for target, source in order.host_files.items()]
-    return _Opened([path(name) for name in order.layers], [path(name) for name in order.home_layers], binds)
+    return _OpenMounts(
+        [path(name) for name in order.layers], [path(name) for name in order.home_layers], binds
+    )
 
 
 def _folder(path: str, owner: Owner | None) -> str:
@@ -190,7 +192,7 @@ def _places(order: Order, owner: Owner | None) -> list[Bound]:
     return bound
 
 
-def _bind_sources(opened: _Opened) -> list[Bound]:
+def _bind_sources(opened: _OpenMounts) -> list[Bound]:
     bound = []
     for number, (descriptor, target) in enumerate(opened.binds):
         point = f"{BASE}/bind-{number}"

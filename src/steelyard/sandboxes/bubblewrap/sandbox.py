@@ -21,13 +21,13 @@ from steelyard.filesystem.remove import remove_tree
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import HOME, Command, CommandResult, ExitStats, Facts, OnOutput, SandboxSpec
 from steelyard.sandboxes.bubblewrap.arguments import BIN
-from steelyard.sandboxes.bubblewrap.launcher_client import Started, launcher
+from steelyard.sandboxes.bubblewrap.launcher_client import StartingSandbox, launcher
 from steelyard.sandboxes.copy_layers import COMPLETE
 from steelyard.sandboxes.init.watch_calls import count_attempts
 from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits import cgroups
-from steelyard.sandboxes.limits.watch_usage import Watched, watch_disk, watch_memory
+from steelyard.sandboxes.limits.watch_usage import WatchedTree, watch_disk, watch_memory
 from steelyard.sandboxes.process_tree import ProcessTree
 from steelyard.sandboxes.write_files import open_folder
 
@@ -77,7 +77,7 @@ class BubblewrapSandbox(Lifecycle):
     """One live sandbox. Any thread may run commands in it or stop it."""
 
     def __init__(
-        self, spec: SandboxSpec, facts: Facts, holding: Holding, started: Started, init: Init
+        self, spec: SandboxSpec, facts: Facts, holding: Holding, started: StartingSandbox, init: Init
     ) -> None:
         super().__init__(init.wire, spec.allowed_hosts, spec.on_connection)
         init.wire.secrets = spec.secrets
@@ -92,12 +92,12 @@ class BubblewrapSandbox(Lifecycle):
         self._is_disk_full = False
         self._unwatch: list[Callable[[], None]] = []
         if polled:
-            watched = Watched(
+            watched = WatchedTree(
                 init.pid, spec.limits.memory_mb * _MB, self._out_of_memory, self._segments_bytes
             )
             self._unwatch.append(watch_memory(watched))
         if holding.folder is not None:
-            watched = Watched(init.pid, spec.limits.disk_mb * _MB, self._out_of_disk)
+            watched = WatchedTree(init.pid, spec.limits.disk_mb * _MB, self._out_of_disk)
             self._unwatch.append(watch_disk(watched, holding.folder))
 
     @property

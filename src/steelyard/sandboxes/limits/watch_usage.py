@@ -20,7 +20,7 @@ _EVERY_S = 0.2
 _SHARE = 10  # a look may take this part of the time
 
 
-class Watched(NamedTuple):
+class WatchedTree(NamedTuple):
     """A process tree. `elsewhere` tells of memory that no process has open or mapped."""
 
     pid: int
@@ -40,12 +40,12 @@ _lock = threading.Lock()
 _thread: list[threading.Thread] = []
 
 
-def watch_memory(watched: Watched) -> Callable[[], None]:
+def watch_memory(watched: WatchedTree) -> Callable[[], None]:
     """Call `exceeded` whenever the tree is over its limit; call the result to end that."""
     return _watch(_Look(lambda: is_exceeded(watched), watched.exceeded))
 
 
-def watch_disk(watched: Watched, folder: Path) -> Callable[[], None]:
+def watch_disk(watched: WatchedTree, folder: Path) -> Callable[[], None]:
     """The same for what the tree writes below the folder."""
     return _watch(
         _Look(
@@ -90,7 +90,7 @@ def _look() -> None:
         time.sleep(_EVERY_S)
 
 
-def is_exceeded(watched: Watched) -> bool:
+def is_exceeded(watched: WatchedTree) -> bool:
     pids, elsewhere = descendants(watched.pid), watched.elsewhere()
     if shared_memory.upper_bound_bytes(pids) + elsewhere <= watched.limit_bytes:
         return False

@@ -20,7 +20,7 @@ _EVERY_S = 60.0
 _SHARE = 20
 
 
-class Reviewed(NamedTuple):
+class ReviewCharge(NamedTuple):
     run: str
     trial: str
     usd: float
@@ -34,7 +34,7 @@ class Reviews:
         self._seen: dict[str, tuple[int, int]] = {}  # by run: time and inode of what was read last
         self._next_s = -1.0
 
-    def changed(self, *, at_once: bool = False) -> list[Reviewed]:
+    def changed(self, *, at_once: bool = False) -> list[ReviewCharge]:
         """Runs whose minutes were recorded since the last look; nothing where it is too early for another."""
         began = self._clock()
         if not self._price or (not at_once and began < self._next_s):
@@ -44,7 +44,7 @@ class Reviews:
         self._next_s = ended + max(_EVERY_S, _SHARE * (ended - began))
         return found
 
-    def _look(self) -> Iterator[Reviewed]:
+    def _look(self) -> Iterator[ReviewCharge]:
         if not self._root.is_dir():
             return
         with os.scandir(self._root) as entries:
@@ -62,5 +62,5 @@ class Reviews:
                 folder = RunFolder(Path(one.path))
                 with suppress(OSError, ValueError, LookupError, TypeError):  # `steelyard verify` reports it
                     trial = str(folder.read_json(MANIFEST)["trial"]["id"])
-                    yield Reviewed(one.name, trial, (reviewed_minutes(folder) or 0.0) * self._price)
+                    yield ReviewCharge(one.name, trial, (reviewed_minutes(folder) or 0.0) * self._price)
                     self._seen[one.name] = changed

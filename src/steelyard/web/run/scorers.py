@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from steelyard.report.html.element import Child, Markup, join, tag
-from steelyard.report.html.weight_plot import Weighted, weight_plot
+from steelyard.report.html.weight_plot import WeightedScore, weight_plot
 from steelyard.report.one_run import check_output
 from steelyard.report.terminal import counts_as
 from steelyard.web.layout import card, empty, facts, table
@@ -37,7 +37,7 @@ def scorers_tab(record: RunRecord) -> Markup:
 def _weights(record: RunRecord) -> Markup | None:
     """How much of the score comes from which scorer."""
     parts = [
-        Weighted(cut(str(grade.get("name", "")), 80), float(weight), _score(grade))
+        WeightedScore(cut(str(grade.get("name", "")), 80), float(weight), _score(grade))
         for grade in record.grades[:MOST_ROWS]
         if isinstance(weight := grade.get("weight"), int | float) and math.isfinite(weight)
     ]

@@ -33,7 +33,7 @@ _REST = 10  # a study that runs is summarised again after so many times the time
 _UNUSED = frozenset({"grades", "findings", "assurance", "breakdown", "steps", "why"})
 
 
-class Found(NamedTuple):
+class FoundSummary(NamedTuple):
     summary: StudySummary | None
     is_pending: bool = False  # a newer summary is being computed
     is_old: bool = False  # of an earlier state; a newer one is computed in a while
@@ -59,10 +59,10 @@ class Summaries:
         self._working: dict[str, threading.Thread] = {}
         self._lock = threading.Lock()
 
-    def look(self, study: str, state: str, runs: int) -> Found:
+    def look(self, study: str, state: str, runs: int) -> FoundSummary:
         """Of few runs the summary of this state. Of many the last one, while a thread makes the one of this state."""
         if runs <= RUNS_AT_ONCE:
-            return Found(self.of(study, state))
+            return FoundSummary(self.of(study, state))
         with self._lock:
             last = self._last.get(study)
             thread = self._working.get(study)
@@ -71,12 +71,12 @@ class Summaries:
             ):
                 if last.fault:
                     raise OperatorFault(last.fault)
-                return Found(last.summary, is_old=last.state != state)
+                return FoundSummary(last.summary, is_old=last.state != state)
             if thread is None or not thread.is_alive():
                 thread = threading.Thread(target=self._make, args=(study, state), name="summary", daemon=True)
                 self._working[study] = thread
                 thread.start()
-            return Found(last.summary if last else None, is_pending=True)
+            return FoundSummary(last.summary if last else None, is_pending=True)
 
     def _make(self, study: str, state: str) -> None:
         started, summary, fault = time.monotonic(), None, ""

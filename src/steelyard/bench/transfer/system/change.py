@@ -105,7 +105,7 @@ class SystemChange(NamedTuple):
     merged: Mapping[str, bytes] = {}  # other contents of files that are written
 
 
-class Left(NamedTuple):
+class OmittedPath(NamedTuple):
     """Why one path stays behind."""
 
     slug: str
@@ -134,7 +134,7 @@ class SystemPolicy:
         # FileOverlay below one of these, a file would make its own folder instead of what the image has.
         taken = {entry.path for entry, why in reasons if why is not None and _changes_kind(entry)}
         overlays: list[FileOverlay] = []
-        left: dict[Left, ChangeEntry] = {}
+        left: dict[OmittedPath, ChangeEntry] = {}
         for entry, why in reasons:
             reason = why or _below(entry.path, taken)
             if reason is not None:
@@ -149,7 +149,7 @@ class SystemPolicy:
             for entry, one in steered.items()
             if one.instead is not None and entry.path in carried and f"/{entry.path}" not in self.exports
         }
-        reported += [Left("steers_runner", path, MERGED) for path in merged]
+        reported += [OmittedPath("steers_runner", path, MERGED) for path in merged]
         return SystemChange(
             tuple(sorted(overlays, key=lambda one: one.kind != "gone")), findings_of(reported), merged
         )
@@ -190,8 +190,8 @@ class SystemPolicy:
         name = entry.path.rpartition("/")[2]
         return steers(name) and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", self.brief) is not None
 
-    def why_left(self, entry: ChangeEntry, steered: Steers | None = None) -> Left | None:
-        return next((Left(slug, entry.path, why) for slug, why in self._reasons(entry, steered)), None)
+    def why_left(self, entry: ChangeEntry, steered: Steers | None = None) -> OmittedPath | None:
+        return next((OmittedPath(slug, entry.path, why) for slug, why in self._reasons(entry, steered)), None)
 
     def _reasons(self, entry: ChangeEntry, steered: Steers | None) -> Iterator[tuple[str, str]]:
         path = entry.path
@@ -301,9 +301,9 @@ def exports(pattern: str, path: str) -> bool:
     return matches(f"/{path}", (pattern,)) or pattern.rstrip("*") == f"/{path}/"
 
 
-def findings_of(left: Collection[Left]) -> tuple[Finding, ...]:
+def findings_of(left: Collection[OmittedPath]) -> tuple[Finding, ...]:
     """One each; of many, one for each folder, as far down as the number allows."""
-    groups: dict[tuple[str, ...], list[Left]] = {}
+    groups: dict[tuple[str, ...], list[OmittedPath]] = {}
     for depth in range(DEEPEST, 0, -1):
         groups = {}
         for one in left:
@@ -318,7 +318,7 @@ def findings_of(left: Collection[Left]) -> tuple[Finding, ...]:
     return (*found[: MOST_FINDINGS - 1], _finding("", rest))
 
 
-def _finding(name: str, ones: list[Left]) -> Finding:
+def _finding(name: str, ones: list[OmittedPath]) -> Finding:
     first = ones[0]
     if len(ones) == 1:
         return Finding(first.slug, "warning", shown(f"/{first.path}"), first.why)
@@ -334,12 +334,12 @@ def _of_start_up(path: str) -> Iterator[tuple[str, str]]:
         yield "steers_runner", "steers the tools used for grading"
 
 
-def _led_astray(entry: ChangeEntry, links: Mapping[str, str]) -> Left | None:
+def _led_astray(entry: ChangeEntry, links: Mapping[str, str]) -> OmittedPath | None:
     """A link to a file of the verifier's would show it that file instead of the work."""
     end = link_targets.led_to(entry.path, links) if entry.path in links and entry.new is not None else None
     if end is None or matches(end, _DEVICES) or not matches(end, (*PLACES, *OURS, *KERNEL)):
         return None
-    return Left("leads_to_hidden", entry.path, f"leads to {shown(f'/{end}')}; left out")
+    return OmittedPath("leads_to_hidden", entry.path, f"leads to {shown(f'/{end}')}; left out")
 
 
 def _changes_kind(entry: ChangeEntry) -> bool:
@@ -352,12 +352,12 @@ def _is_new_folder(entry: ChangeEntry) -> bool:
     return entry.old is None and entry.new is not None and entry.new.kind == "dir"
 
 
-def _below(path: str, taken: Collection[str]) -> Left | None:
+def _below(path: str, taken: Collection[str]) -> OmittedPath | None:
     above = next((one for one in prefixes(path)[:-1] if one in taken), None)
     return (
         None
         if above is None
-        else Left("takes_along", path, f"{shown(f'/{above}')} above it is not on the bench")
+        else OmittedPath("takes_along", path, f"{shown(f'/{above}')} above it is not on the bench")
     )
 
 

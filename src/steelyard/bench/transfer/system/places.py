@@ -46,7 +46,7 @@ OF_HOME = "is a setting in a home folder that programs read by default"
 
 
 @dataclass(frozen=True)
-class Installed:
+class ImageContents:
     """What an image has; every path without its leading slash."""
 
     path: tuple[str, ...] = ()  # the folders of PATH, and what those are that are links
@@ -63,7 +63,7 @@ class Installed:
 @dataclass(frozen=True)
 class SystemPaths:
     workdir: str  # "" is the root
-    installed: Installed = field(default_factory=Installed)
+    installed: ImageContents = field(default_factory=ImageContents)
 
     def why_not(self, path: str) -> str | None:
         """Why nothing at that path is work by itself; None where it is."""

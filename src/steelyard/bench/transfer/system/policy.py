@@ -14,7 +14,7 @@ from steelyard.bench.transfer.around_change import surroundings
 from steelyard.bench.transfer.merged_settings import with_contents
 from steelyard.bench.transfer.names.verifier_names import copy_targets
 from steelyard.bench.transfer.system.change import SystemChange, SystemPolicy
-from steelyard.bench.transfer.system.places import SYSTEM_BINARIES, Installed, SystemPaths, prefix_of
+from steelyard.bench.transfer.system.places import SYSTEM_BINARIES, ImageContents, SystemPaths, prefix_of
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault
 from steelyard.evidence.change.change import Change
@@ -86,7 +86,7 @@ def system_policy(environment: Environment, blobs: Blobs) -> SystemPolicy:
     )
 
 
-def _installed(environment: Environment) -> Installed:
+def _installed(environment: Environment) -> ImageContents:
     """Looked at in a container of the image, once."""
     sandbox_spec = environment.sandbox_spec()
     folders = tuple(dict.fromkeys((*SYSTEM_BINARIES, *_folders_of_path(environment))))
@@ -130,7 +130,7 @@ def _homes(environment: Environment) -> tuple[str, ...]:
     return (_plain({"HOME": ROOT_HOME, **environment.sandbox_spec().env}["HOME"]),)
 
 
-def installed(listing: str, folders: tuple[str, ...], homes: tuple[str, ...] = ()) -> Installed:
+def installed(listing: str, folders: tuple[str, ...], homes: tuple[str, ...] = ()) -> ImageContents:
     """From what `_LOOK` printed."""
     found: dict[str, list[str]] = {kind: [] for kind in "pdilkxhsf"}
     for line in listing.splitlines():
@@ -147,7 +147,7 @@ def installed(listing: str, folders: tuple[str, ...], homes: tuple[str, ...] = (
             one for one in dict.fromkeys(ones) if one and not any(is_within(one, top) for top in of_system)
         )
 
-    return Installed(
+    return ImageContents(
         path=tuple(filter(None, dict.fromkeys((*folders, *found["d"])))),
         programs=frozenset(found["p"]),
         needed=own(needed),

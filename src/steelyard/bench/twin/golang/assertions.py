@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from steelyard.bench.twin.golang.conditions import Conditions, Found
+from steelyard.bench.twin.golang.conditions import AssertionChange, Conditions
 from steelyard.bench.twin.golang.literals import called
 from steelyard.bench.twin.sites import Change, Odds, Strength
 from steelyard.bench.twin.syntax_nodes import replaced, text_of, values_of
@@ -63,7 +63,7 @@ class Assertions:
     helpers: Mapping[str, frozenset[int]] = field(default_factory=dict)
     suites: frozenset[str] = frozenset()  # names of receivers of testify's suites
 
-    def found(self, call: Node, scope: Scope) -> Iterator[Found]:
+    def found(self, call: Node, scope: Scope) -> Iterator[AssertionChange]:
         """`call` is the expression of a statement."""
         name, arguments = called(call)
         function = call.child_by_field_name("function")
@@ -94,7 +94,7 @@ class Assertions:
 
     def _method(
         self, function: Node, method: str, values: list[Node], scope: Scope, library: str
-    ) -> Iterator[Found]:
+    ) -> Iterator[AssertionChange]:
         name = method.removesuffix("f")
         if len(values) >= 3 and name in {"Assert", "Check"}:  # c.Assert(got, qt.Equals, want)
             checker = text_of(values[1]).rpartition(".")[2]
@@ -113,7 +113,7 @@ class Assertions:
         if "testify" in library and name in _OPPOSITE and field_name is not None:
             yield _opposite(replaced(field_name, _OPPOSITE[name] + method[len(name) :]))
 
-    def _two(self, name: str, values: list[Node], scope: Scope) -> Iterator[Found]:
+    def _two(self, name: str, values: list[Node], scope: Scope) -> Iterator[AssertionChange]:
         if name in _EQUAL:
             yield from self.conditions.equal(values[0], values[1], scope)
         elif name in _LAST:
@@ -121,7 +121,9 @@ class Assertions:
         elif name in _NEEDLE:
             yield from self.conditions.values(values[1], scope, self.conditions.literals.needles)
 
-    def _gomega(self, function: Node, method: str, values: list[Node], scope: Scope) -> Iterator[Found]:
+    def _gomega(
+        self, function: Node, method: str, values: list[Node], scope: Scope
+    ) -> Iterator[AssertionChange]:
         matcher, inner = called(values[0]) if values else ("", [])
         if method in {"To", "Should"} and matcher.rpartition(".")[2] in _MATCHERS and inner:
             yield from self.conditions.values(inner[-1], scope)
@@ -129,7 +131,7 @@ class Assertions:
         if field_name is not None and matcher:
             yield _opposite(replaced(field_name, _GOMEGA[method]))
 
-    def _helper(self, name: str, arguments: list[Node], scope: Scope) -> Iterator[Found]:
+    def _helper(self, name: str, arguments: list[Node], scope: Scope) -> Iterator[AssertionChange]:
         compared = self.helpers.get(name, frozenset())
         if compared:
             for place in sorted(compared):
@@ -164,10 +166,10 @@ def _is_testing(node: Node, scope: Scope) -> bool:
     return text in scope.testing or text.removesuffix(".T()") in scope.testing
 
 
-def _is_value(found: Found) -> bool:
+def _is_value(found: AssertionChange) -> bool:
     return found.strength is Strength.VALUE
 
 
-def _opposite(edit: Edit) -> Found:
+def _opposite(edit: Edit) -> AssertionChange:
     shows = re.search(r"Not\w*(Equal|Contains)", edit.text) is not None
-    return Found(Strength.NEGATION, Odds.CERTAIN, ((Change(edit),),), shows=shows)
+    return AssertionChange(Strength.NEGATION, Odds.CERTAIN, ((Change(edit),),), shows=shows)

@@ -39,7 +39,7 @@ _LIKELY = Odds.LIKELY
 _TRUTHS = frozenset(["nil", "true", "false"])
 
 
-class Found(NamedTuple):
+class AssertionChange(NamedTuple):
     """One way to make an assertion wrong. Of a table, what one row adds to that: all rows are changed together."""
 
     strength: Strength
@@ -58,7 +58,7 @@ class Conditions:
 
     literals: Literals
 
-    def false(self, test: Node, scope: Scope) -> Iterator[Found]:
+    def false(self, test: Node, scope: Scope) -> Iterator[AssertionChange]:
         """Of a condition that is false when the test passes."""
         test = plain(test)
         operator = operator_of(test)
@@ -73,7 +73,7 @@ class Conditions:
             yield from self._unequal(left, right, scope)
         yield opposite_of(test)
 
-    def true(self, test: Node, scope: Scope) -> Iterator[Found]:
+    def true(self, test: Node, scope: Scope) -> Iterator[AssertionChange]:
         """Of a condition that holds when the test passes."""
         test = plain(test)
         operator = operator_of(test)
@@ -85,7 +85,9 @@ class Conditions:
         yield from self._values_of_true(test, scope)
         yield opposite_of(test)
 
-    def equal(self, one: Node, two: Node, scope: Scope, odds: Odds = Odds.CERTAIN) -> Iterator[Found]:
+    def equal(
+        self, one: Node, two: Node, scope: Scope, odds: Odds = Odds.CERTAIN
+    ) -> Iterator[AssertionChange]:
         """Another value of either side, of which the other one is not written down."""
         sides = [list(self.values(side, scope, odds=odds)) for side in (one, two)]
         yield from max(sides, key=lambda found: max((one.odds for one in found), default=0))
@@ -96,7 +98,7 @@ class Conditions:
         scope: Scope,
         change: Callable[[Node], Others] | None = None,
         odds: Odds = Odds.CERTAIN,
-    ) -> Iterator[Found]:
+    ) -> Iterator[AssertionChange]:
         """Other values for an expression: for itself, for the name that it is, for the column of a table."""
         node = plain(node)
         make = change or self.literals.others
@@ -112,7 +114,9 @@ class Conditions:
                 others = self._of_cell(cell, make) if cell is not None else None
                 if cell is not None and others is not None and others.edits:
                     place = _place(others.edits)
-                    yield Found(Strength.VALUE, min(most, others.odds), (place,), table.number, cell.row)
+                    yield AssertionChange(
+                        Strength.VALUE, min(most, others.odds), (place,), table.number, cell.row
+                    )
             return
         name = text_of(node)
         if node.type == "identifier" and name in scope.values:
@@ -120,14 +124,14 @@ class Conditions:
         else:
             others = make(node)
         if others.edits:
-            yield Found(Strength.VALUE, min(odds, others.odds), (_place(others.edits),))
+            yield AssertionChange(Strength.VALUE, min(odds, others.odds), (_place(others.edits),))
 
-    def _of_either(self, left: Node, right: Node, scope: Scope) -> Iterator[Found]:
+    def _of_either(self, left: Node, right: Node, scope: Scope) -> Iterator[AssertionChange]:
         """Of two conditions that are both false: making one of them true is enough, if it is the first that is asked."""
         yield from self.false(left, scope)
         yield from self.false(right, scope)
 
-    def _unequal(self, left: Node, right: Node, scope: Scope) -> Iterator[Found]:
+    def _unequal(self, left: Node, right: Node, scope: Scope) -> Iterator[AssertionChange]:
         difference = _difference(left, scope) if text_of(right) in {'""', "``"} else None
         if difference is not None:
             arguments = called(difference)[1]
@@ -136,7 +140,7 @@ class Conditions:
             return
         yield from self.equal(right, left, scope)
 
-    def _values_of_true(self, test: Node, scope: Scope) -> Iterator[Found]:
+    def _values_of_true(self, test: Node, scope: Scope) -> Iterator[AssertionChange]:
         test = plain(test)
         operator = operator_of(test)
         left, right = test.child_by_field_name("left"), test.child_by_field_name("right")
@@ -151,7 +155,7 @@ class Conditions:
         else:
             yield from self._predicate(test, scope)
 
-    def _predicate(self, call: Node, scope: Scope) -> Iterator[Found]:
+    def _predicate(self, call: Node, scope: Scope) -> Iterator[AssertionChange]:
         name, arguments = called(call)
         if len(arguments) >= 2 and name in _DEEPLY | _WITH_OPTIONS:
             exact = name in _DEEPLY or len(arguments) == 2
@@ -191,12 +195,12 @@ class Conditions:
         return Others(others.odds, [replaced(node, _after(value, edit)) for edit in others.edits])
 
 
-def opposite_of(test: Node) -> Found:
+def opposite_of(test: Node) -> AssertionChange:
     odds = Odds.OPEN if depends_on_order(test) else Odds.CERTAIN
     sides = [text_of(test.child_by_field_name(side)) for side in ("left", "right")]
     names_an_answer = operator_of(test) == "!=" and _TRUTHS.isdisjoint(sides)
     places = tuple((Change(edit),) for edit in _opposite(test))
-    return Found(Strength.NEGATION, odds, places, shows=names_an_answer)
+    return AssertionChange(Strength.NEGATION, odds, places, shows=names_an_answer)
 
 
 def depends_on_order(test: Node) -> bool:

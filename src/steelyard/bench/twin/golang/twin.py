@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from steelyard.bench.twin.base import Edit, Twin, edited, overlap
 from steelyard.bench.twin.golang.assertions import Assertions, imports_of
 from steelyard.bench.twin.golang.conditions import (
+    AssertionChange,
     Conditions,
-    Found,
     compared_with_nil,
     operator_of,
 )
@@ -171,12 +171,12 @@ class _Body:
     path: str
     unit: str
     depth: int
-    found: list[Found] = field(default_factory=list)
+    found: list[AssertionChange] = field(default_factory=list)
     loops: list[_Loop] = field(default_factory=list)
     runs: int = 0  # places where loops make subtests
     seen: int = 0  # calls that run subtests
     text: str = ""
-    in_loops: list[Found] = field(default_factory=list)  # in subtests that a loop makes
+    in_loops: list[AssertionChange] = field(default_factory=list)  # in subtests that a loop makes
     fails: bool = False  # a subtest does, for certain
 
 
@@ -241,10 +241,10 @@ class _Reader:
         return len(_RUN.findall(body.text)) == body.seen and not called_names
 
     @staticmethod
-    def _whole(found: Iterable[Found], loops: Mapping[int, int], *, is_single: bool) -> Ways | None:
+    def _whole(found: Iterable[AssertionChange], loops: Mapping[int, int], *, is_single: bool) -> Ways | None:
         """A change that is certain to fail every subtest that loops make: of every row, or of what all of them run."""
         found = [one for one in found if one.reached and one.odds is Odds.CERTAIN]
-        rows: dict[tuple[int, int], Found] = {}
+        rows: dict[tuple[int, int], AssertionChange] = {}
         for one in found:
             if one.table in loops and one.table >= 0:
                 rows.setdefault((one.table, one.row), one)
@@ -326,7 +326,9 @@ class _Reader:
                     self._walk(one, scope, body, certain=False, loop=loop)
         return scope, certain and not _leaves(statement, scope)
 
-    def _add(self, found: Iterable[Found], scope: Scope, body: _Body, *, certain: bool, loop: bool) -> None:
+    def _add(
+        self, found: Iterable[AssertionChange], scope: Scope, body: _Body, *, certain: bool, loop: bool
+    ) -> None:
         kept = [
             one._replace(reached=one.reached and certain, partial=scope.is_narrowed)
             for one in found
@@ -486,9 +488,9 @@ class _Reader:
         yield from found.items()
 
 
-def _sites(found: Iterable[Found]) -> Iterator[Site]:
+def _sites(found: Iterable[AssertionChange]) -> Iterator[Site]:
     """Ways to change a test: the rows of a table together, everything else one by one."""
-    tables: dict[tuple[int, bool], dict[int, Found]] = {}
+    tables: dict[tuple[int, bool], dict[int, AssertionChange]] = {}
     for one in found:
         if one.table < 0:
             yield Site(one.strength, one.odds, one.places, one.reached, one.shows)
@@ -600,7 +602,7 @@ def _nonzero(node: Node, scope: Scope, zero: str) -> _Rows:
     return _Rows(scope.variable_of(node), frozenset(rows), text_of(node))
 
 
-def _without_crashes(found: Iterable[Found], test: Node, then: Node) -> Iterator[Found]:
+def _without_crashes(found: Iterable[AssertionChange], test: Node, then: Node) -> Iterator[AssertionChange]:
     """Without changes after which the test may panic, which would end all tests of the package.
 
     That is the opposite, where the message uses what is nil then; and an error that a row expects, where the test goes on

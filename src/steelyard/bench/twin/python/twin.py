@@ -58,7 +58,7 @@ _HARMLESS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _TestFunction:
     """A test function where it is written."""
 
     key: str
@@ -71,7 +71,7 @@ class _Reading:
     """A file, read once: how each test can be changed, and the keys under which other classes run it."""
 
     ways: Mapping[str, Ways]
-    inherited: Sequence[_Inherited]
+    inherited: Sequence[_InheritedTest]
     remarks: Remarks
 
 
@@ -149,7 +149,7 @@ def _read(source: bytes) -> _Reading | None:
     )
 
 
-def _ways(text: Text, names: Names, written: _Written) -> Ways | None:
+def _ways(text: Text, names: Names, written: _TestFunction) -> Ways | None:
     function = written.function
     if b"yield" in text.source and any(
         isinstance(one, ast.Yield | ast.YieldFrom) for part in function.body for one in own_nodes(part)
@@ -187,7 +187,7 @@ def _is_sound(text: Text, ways: Iterable[Ways]) -> bool:
     return parsed(changed) is not None and len(text.source.splitlines()) == len(changed.splitlines())
 
 
-def _tests(body: list[ast.stmt], above: tuple[str, ...], *, certain: bool) -> Iterator[_Written]:
+def _tests(body: list[ast.stmt], above: tuple[str, ...], *, certain: bool) -> Iterator[_TestFunction]:
     """The tests in a module or a class; of a name that is bound twice it is not known which one runs."""
     bound = Counter(name for statement in body for name in _bound(statement))
     for statement in body:
@@ -197,7 +197,7 @@ def _tests(body: list[ast.stmt], above: tuple[str, ...], *, certain: bool) -> It
         elif isinstance(statement, Function) and statement.name.startswith("test"):
             fine = certain and _is_harmless(statement) and not (above and _never_awaited(statement))
             if bound[statement.name] == 1 and not _is_fixture(statement):
-                yield _Written("::".join((*above, statement.name)), statement, fine)
+                yield _TestFunction("::".join((*above, statement.name)), statement, fine)
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
@@ -227,22 +227,22 @@ def _never_awaited(function: Function) -> bool:
     return isinstance(function, ast.AsyncFunctionDef)
 
 
-class _Inherited(NamedTuple):
+class _InheritedTest(NamedTuple):
     key: str
     of: str
     certain: bool
 
 
-def _inherited(tree: ast.Module, changed: Mapping[str, bool]) -> list[_Inherited]:
+def _inherited(tree: ast.Module, changed: Mapping[str, bool]) -> list[_InheritedTest]:
     """The keys under which classes of this file run tests that they inherit from others of it."""
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    found: dict[str, _Inherited] = {}
+    found: dict[str, _InheritedTest] = {}
     for name, node in classes.items():
         for base in _bases(name, classes):
             for key, certain in changed.items():
                 owner, _, function = key.partition("::")
                 if owner == base and function not in _own(node):
-                    test = _Inherited(f"{name}::{function}", key, certain and _is_harmless(node))
+                    test = _InheritedTest(f"{name}::{function}", key, certain and _is_harmless(node))
                     found.setdefault(test.key, test)
     return list(found.values())
 

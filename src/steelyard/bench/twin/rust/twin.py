@@ -140,7 +140,7 @@ def _functions(root: Node) -> Iterator[tuple[str, Node]]:
             yield text_of(one.child_by_field_name("name")), one
 
 
-class _Found(NamedTuple):
+class _AssertionChange(NamedTuple):
     strength: Strength
     odds: Odds
     places: tuple[Place, ...]
@@ -198,7 +198,7 @@ class _Reader:
             ]
         )
 
-    def _expected_panic(self, function: Node) -> Iterator[_Found]:
+    def _expected_panic(self, function: Node) -> Iterator[_AssertionChange]:
         """`#[should_panic(expected = "text")]`: another text."""
         before = function.prev_named_sibling
         while before is not None and (before.type == "attribute_item" or "comment" in before.type):
@@ -206,12 +206,12 @@ class _Reader:
                 for text in _all(before, "string_literal"):
                     others = self.literals.needles(text)
                     if others.edits:
-                        yield _Found(Strength.VALUE, others.odds, (_place(others),))
+                        yield _AssertionChange(Strength.VALUE, others.odds, (_place(others),))
             before = before.prev_named_sibling
 
     def _block(
         self, block: Node, values: Mapping[str, Node], rows: Mapping[str, _Row], *, certain: bool
-    ) -> Iterator[_Found]:
+    ) -> Iterator[_AssertionChange]:
         for statement in block.named_children:
             node = statement
             if statement.type == "expression_statement" and statement.named_children:
@@ -231,14 +231,14 @@ class _Reader:
             certain = certain and not _leaves(node)
 
     @staticmethod
-    def _reached(found: Iterable[_Found], *, certain: bool) -> Iterator[_Found]:
+    def _reached(found: Iterable[_AssertionChange], *, certain: bool) -> Iterator[_AssertionChange]:
         for one in found:
             if one.places and all(one.places):
                 yield one._replace(reached=one.reached and certain)
 
     def _for(
         self, loop: Node, values: Mapping[str, Node], rows: Mapping[str, _Row], *, certain: bool
-    ) -> Iterator[_Found]:
+    ) -> Iterator[_AssertionChange]:
         pattern, over = loop.child_by_field_name("pattern"), loop.child_by_field_name("value")
         body = loop.child_by_field_name("body")
         if pattern is None or over is None or body is None:
@@ -254,7 +254,9 @@ class _Reader:
         runs = bool(elements) or _counts(over)
         yield from self._block(body, values, {**rows, **own}, certain=certain and runs)
 
-    def _macro(self, macro: Node, values: Mapping[str, Node], rows: Mapping[str, _Row]) -> Iterator[_Found]:
+    def _macro(
+        self, macro: Node, values: Mapping[str, Node], rows: Mapping[str, _Row]
+    ) -> Iterator[_AssertionChange]:
         name = macro.child_by_field_name("macro")
         trees = [one for one in macro.children if one.type == "token_tree"]
         if name is None or not trees or text_of(name) not in _ASSERTIONS:
@@ -266,11 +268,13 @@ class _Reader:
             if text_of(name) == "assert_eq":
                 yield from self._equal(parts[0], parts[1], values, rows)
             edit = Edit(name.start_byte, name.end_byte, _OPPOSITE[text_of(name)])
-            yield _Found(Strength.NEGATION, Odds.CERTAIN, fixed(edit), shows=text_of(name) == "assert_eq")
+            yield _AssertionChange(
+                Strength.NEGATION, Odds.CERTAIN, fixed(edit), shows=text_of(name) == "assert_eq"
+            )
 
     def _holds(
         self, part: list[Node], values: Mapping[str, Node], rows: Mapping[str, _Row]
-    ) -> Iterator[_Found]:
+    ) -> Iterator[_AssertionChange]:
         signs = [one.type for one in part]
         if "||" not in signs:
             for both in _split(part, "&&"):
@@ -280,35 +284,37 @@ class _Reader:
                 elif len(both) > 2 and text_of(both[-2]) in _FINDS and len(both[-1].named_children) == 1:
                     others = self.literals.needles(both[-1].named_children[0])
                     if not text_of(both[0]).startswith("!"):
-                        yield _Found(Strength.VALUE, others.odds, (_place(others),))
+                        yield _AssertionChange(Strength.VALUE, others.odds, (_place(others),))
         start, end = part[0].start_byte, part[-1].end_byte
         orders = {"<", ">", "<=", ">="} & set(signs)
         text = self.source[start:end].decode(errors="replace")
         is_steady = re.search(r"[<>]=?\s*[\d_.]+$", text) is not None and UNSTEADY.search(text) is None
         odds = Odds.OPEN if orders and not is_steady else Odds.CERTAIN
-        yield _Found(
+        yield _AssertionChange(
             Strength.NEGATION, odds, fixed(Edit(start, start, "!("), Edit(end, end, ")")), shows=True
         )
 
     def _equal(
         self, one: list[Node], two: list[Node], values: Mapping[str, Node], rows: Mapping[str, _Row]
-    ) -> Iterator[_Found]:
+    ) -> Iterator[_AssertionChange]:
         sides = [self._values_of(side, values, rows) for side in (two, one)]
         best = max(sides, key=lambda found: found.odds if found.places and all(found.places) else 0)
         yield best
 
-    def _values_of(self, side: list[Node], values: Mapping[str, Node], rows: Mapping[str, _Row]) -> _Found:
+    def _values_of(
+        self, side: list[Node], values: Mapping[str, Node], rows: Mapping[str, _Row]
+    ) -> _AssertionChange:
         name = text_of(side[-1]) if all(text_of(one) in {"&", "*"} for one in side[:-1]) else ""
         if name in rows:
             others = [self.literals.others(cell) for cell in rows[name].values]
             odds = min((one.odds for one in others), default=Odds.OPEN)
             if rows[name].uses > 1:
                 odds = Odds.OPEN
-            return _Found(Strength.VALUE, odds, tuple(_place(one) for one in others if one.edits))
+            return _AssertionChange(Strength.VALUE, odds, tuple(_place(one) for one in others if one.edits))
         found = self.literals.others([values[name]]) if name in values else self.literals.others(side)
-        return _Found(Strength.VALUE, found.odds, (_place(found),))
+        return _AssertionChange(Strength.VALUE, found.odds, (_place(found),))
 
-    def _helper(self, call: Node) -> Iterator[_Found]:
+    def _helper(self, call: Node) -> Iterator[_AssertionChange]:
         """A function of the file that asserts that two of its arguments are equal."""
         function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         helper = self.functions.get(text_of(function))
@@ -327,7 +333,7 @@ class _Reader:
                         is_used_once = len(re.findall(rf"\b{re.escape(name)}\b", text_of(body))) == 1
                         if name in names and is_used_once and names.index(name) < len(given):
                             others = self.literals.others(given[names.index(name)])
-                            yield _Found(Strength.VALUE, others.odds, (_place(others),))
+                            yield _AssertionChange(Strength.VALUE, others.odds, (_place(others),))
             if _leaves(statement) or statement.type not in {"expression_statement", "let_declaration"}:
                 return
 

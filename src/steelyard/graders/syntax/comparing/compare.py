@@ -38,7 +38,7 @@ class Found(NamedTuple):
     why: str
 
 
-class Lost(NamedTuple):
+class LostClaim(NamedTuple):
     claim: Claim
     unit: Unit
     now: Unit | None  # what the test became
@@ -68,7 +68,7 @@ class Side:
                 found |= set(value)
         return found.union(*unit.rows)
 
-    def accounts_for(self, lost: Lost) -> bool:
+    def accounts_for(self, lost: LostClaim) -> bool:
         """Whether tests that say all of its words have assertions to spare; uses them up."""
         need = _significant(lost.claim, lost.unit)
         owed = lost.claim.weight * max(1, len(lost.unit.rows))
@@ -98,7 +98,7 @@ def weakenings(old: list[Outline], new: list[Outline], renamed: Mapping[str, str
     before = [unit for outline in old for unit in outline.units]
     tests = match([unit for unit in before if unit.collected], side.tests, renamed)
     found: list[Found] = []
-    lost: list[Lost] = []
+    lost: list[LostClaim] = []
     helpers_new = [unit for unit in side.units if not unit.collected]
     uncollected = dict(_uncollected(tests.gone, helpers_new, side))
     helpers = match(
@@ -147,7 +147,7 @@ def _uncollected(gone: list[Unit], candidates: list[Unit], side: Side) -> Iterat
                 break
 
 
-def _compare(old: Unit, new: Unit, side: Side, lost: list[Lost]) -> Iterator[Found]:
+def _compare(old: Unit, new: Unit, side: Side, lost: list[LostClaim]) -> Iterator[Found]:
     if old.live and not new.claims and not new.calls:
         yield Found("test_emptied", new.path, new.line, False, f"{new.qual} no longer asserts anything")
         return
@@ -173,7 +173,7 @@ def _compare(old: Unit, new: Unit, side: Side, lost: list[Lost]) -> Iterator[Fou
             if change := _changed(claim, partner):
                 yield _at(new, partner.line, change)
         else:
-            lost.append(Lost(claim, old, new))
+            lost.append(LostClaim(claim, old, new))
 
 
 def _inert(old: Unit, new: Unit) -> Iterator[Found]:
@@ -248,7 +248,7 @@ def _find_lost_assertions(unit: Unit, side: Side) -> list[Found]:
         words = {token for token in unit.bag if is_word(token)} - {unit.name}
         alive = not unit.calls or any(side.sayings.saying(words))
         return [] if alive else [_removed(unit)]
-    missing = [claim for claim in unit.live if not side.accounts_for(Lost(claim, unit, None))]
+    missing = [claim for claim in unit.live if not side.accounts_for(LostClaim(claim, unit, None))]
     if len(missing) == len(unit.live):
         return [_removed(unit)]
     return [_dropped(claim, unit) for claim in missing]
@@ -262,7 +262,7 @@ def _dropped(claim: Claim, unit: Unit) -> Found:
     return Found("assertion_removed", unit.path, claim.line, True, f"{unit.qual}: an assertion was removed")
 
 
-def _unaccounted(lost: list[Lost], side: Side) -> Iterator[Found]:
+def _unaccounted(lost: list[LostClaim], side: Side) -> Iterator[Found]:
     """What no other test says either: removed, or replaced by something weaker or by nothing at all."""
     replaced: Counter[int] = Counter()
     for one in lost[:MOST_LOST]:
@@ -279,7 +279,7 @@ def _unaccounted(lost: list[Lost], side: Side) -> Iterator[Found]:
         yield _dropped(one.claim, one.unit)
 
 
-def _weaker(lost: Lost, already: int) -> Claim | None:
+def _weaker(lost: LostClaim, already: int) -> Claim | None:
     assert lost.now is not None
     known = {claim.key for claim in lost.unit.claims[:LOOKED_AT]}
     fresh = [
