@@ -85,6 +85,13 @@ def test_the_timeline_holds_only_the_rows_in_view(browser: Browser, hostile: Vie
         assert complaints == []
 
 
+def test_the_tabs_of_a_run_cannot_be_scrolled_up_and_down(browser: Browser, hostile: Viewer) -> None:
+    """The line under the current tab is lower than the row: it would be given a scroll bar of its own."""
+    with opened(browser, hostile, **NARROW) as (page, _):
+        page.goto(f"{hostile.origin}/run/{RUN}")
+        assert page.locator(".tabs").evaluate("tabs => getComputedStyle(tabs).overflowY") == "hidden"
+
+
 def test_pages_are_read_without_javascript(browser: Browser, hostile: Viewer) -> None:
     with opened(browser, hostile, java_script_enabled=False) as (page, _):
         page.goto(f"{hostile.origin}/run/{RUN}")

@@ -20,6 +20,7 @@ from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import append_grading
 from steelyard.evidence.folder.seal import check_seal, leftovers, seal
+from steelyard.evidence.folder.signature import check_private_key
 
 
 @pytest.fixture
@@ -455,3 +456,10 @@ def test_a_key_that_cannot_be_used_is_the_operators_mistake(tmp_path: Path) -> N
     with pytest.raises(OperatorFault):
         seal(run, tmp_path / "key")
     assert run.state == "incomplete"
+
+
+def test_a_private_key_that_does_not_exist_is_named_with_the_command_that_makes_one(tmp_path: Path) -> None:
+    with pytest.raises(
+        OperatorFault, match=r"there is no such file; `openssl genpkey -algorithm ed25519 -out \S*key\.pem`"
+    ):
+        check_private_key(tmp_path / "key.pem")

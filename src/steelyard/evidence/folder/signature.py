@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,10 @@ def _private(path: Path) -> Ed25519PrivateKey:
 
     try:
         key = load_pem_private_key(path.read_bytes(), password=None)
+    except FileNotFoundError as error:
+        raise OperatorFault(
+            f"{path}: there is no such file; `openssl genpkey -algorithm ed25519 -out {shlex.quote(str(path))}` makes a key"
+        ) from error
     except (OSError, TypeError, ValueError, UnsupportedAlgorithm) as error:
         raise OperatorFault(
             f"{path} is not a readable private key in PEM form, without a password"
