@@ -36,6 +36,13 @@ def test_a_record_that_was_altered_after_it_was_indexed_is_shown_as_altered(
     assert steelyard("runs", "--json").line["state"] == "altered"
 
 
+def test_a_rebuilt_index_is_described_as_the_help_says(steelyard: Steelyard, author: Author) -> None:
+    steelyard("run", author.write(), "--agent", "noop")
+    line = steelyard("store", "rebuild", "--json").line
+    assert line.pop("seconds") >= 0
+    assert line == {"schema": "steelyard.store/1", "runs": 1, "read": 1, "removed": 0}
+
+
 def test_archived_runs_keep_outcomes_digests_and_numbers_and_who_approved(
     steelyard: Steelyard, author: Author, tmp_path: Path
 ) -> None:

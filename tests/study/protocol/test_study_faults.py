@@ -9,7 +9,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Self
 
 import pytest
 import sqlalchemy as sa
@@ -147,6 +149,38 @@ def test_a_clock_that_goes_back_repeats_nothing(fake_study: FakeStudy, contract:
         os.utime(path, (4_000_000_000, 4_000_000_000))
     assert small.run().how == "complete"
     assert (len(before), len(folders(fake_study.out))) == (EACH, 2 * EACH)
+
+
+class ShiftedClock(datetime):
+    """The time of day, two days earlier from the moment when it is set back."""
+
+    shift = timedelta()
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return super().now(tz) + cls.shift
+
+
+def test_a_clock_that_jumps_back_while_a_study_runs_loses_and_doubles_nothing(
+    fake_study: FakeStudy, contract: MakeContract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Later runs have earlier names and times than the first ones."""
+    monkeypatch.setattr("steelyard.evidence.folder.folder.datetime", ShiftedClock)
+    monkeypatch.setattr("steelyard.execution.manifest.datetime", ShiftedClock)
+    monkeypatch.setattr("steelyard.study.protocol.folder.datetime", ShiftedClock)
+
+    def set_back(_: Contract) -> None:
+        if folders(fake_study.out):
+            monkeypatch.setattr(ShiftedClock, "shift", timedelta(days=-2))
+
+    fake_study.on_prepare = set_back
+    small = SmallStudy.of(fake_study, [contract("one"), contract("two")])
+    assert small.run().how == "complete"
+    days = {path.name[:8] for path in folders(fake_study.out)}
+    assert (len(days), len(folders(fake_study.out))) == (2, 2 * EACH)
+    assert small.run().how == "complete"
+    assert len(folders(fake_study.out)) == 2 * EACH
+    assert len({(contract, agent) for contract, agent, _ in small.verdicts()}) == 2 * EACH
 
 
 def _cut(path: Path) -> None:

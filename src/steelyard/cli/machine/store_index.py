@@ -37,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
         runs = store.count()
     took_s = time.monotonic() - begun
     if args.json:
-        print_json({"schema": SCHEMA, "runs": runs, **change._asdict(), "seconds": round(took_s, 3)})
+        done = {"read": change.read, "removed": change.removed}
+        print_json({"schema": SCHEMA, "runs": runs, **done, "seconds": round(took_s, 3)})
     else:
         sys.stdout.write(f"{runs} runs; read {change.read}, forgot {change.removed}, in {took_s:.1f} s\n")
     return 0

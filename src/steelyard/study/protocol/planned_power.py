@@ -14,6 +14,8 @@ from steelyard.stats.design.power import MOST_CONTRACTS, Design, power
 
 UNKNOWN_RATE = 0.5
 CAUTIOUS_ICC = 0.5  # where too few repeats are known to estimate it
+CAUTIOUS_PAIRING = 0.0  # agents need not find the same contracts hard
+ALPHA = 0.05
 
 
 def compares_agents(plan: StudyPlan) -> bool:
@@ -35,17 +37,32 @@ def planned_power(
     second = rate + plan.minimum_effect
     if second > 1:
         second = max(0.0, rate - plan.minimum_effect)
-    return power(Design(rate, second, contracts or _contracts(plan), plan.repeats, icc=icc, pairing=0.0))
+    design = Design(
+        rate,
+        second,
+        contracts or _contracts(plan),
+        plan.repeats,
+        icc=icc,
+        pairing=CAUTIOUS_PAIRING,
+        alpha=ALPHA,
+    )
+    return power(design)
 
 
 def power_forecast(plan: StudyPlan) -> dict[str, Any] | None:
-    """The power of the plan and the number of contracts that would be enough; None where nothing is compared."""
+    """The power of the plan, what it assumes, and the number of contracts that would be enough; None where nothing is compared."""
     wanted = plan.stages.tolerance.power
     if not compares_agents(plan) or plan.minimum_effect == 0:
         return None
     chance = planned_power(plan)
     needed = _contracts(plan) if chance >= wanted else _needed_contracts(plan, wanted)
-    return {"expected": round(chance, 4), "wanted": wanted, "contracts_needed": needed}
+    assumed = {
+        "rate": UNKNOWN_RATE,
+        "correlation": CAUTIOUS_ICC,
+        "pairing": CAUTIOUS_PAIRING,
+        "alpha": ALPHA,
+    }
+    return {"expected": round(chance, 4), "wanted": wanted, "contracts_needed": needed, "assumed": assumed}
 
 
 def _needed_contracts(plan: StudyPlan, wanted: float) -> int | None:
