@@ -62,7 +62,7 @@ class StudyLock:
 
     def release(self) -> None:
         if self._connection is not None:
-            # The server sees the end of a connection a moment later, and would refuse who asks at once.
+            # The server sees the end of a connection a moment later, and would refuse a process that asks at once.
             with suppress(sa.exc.SQLAlchemyError):
                 self._connection.execute(sa.select(sa.func.pg_advisory_unlock(self._key)))
         self._is_taken = False
