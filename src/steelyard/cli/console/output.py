@@ -90,10 +90,10 @@ def check_out(out: Path, *, file: Path | None = None) -> None:
 
 def _takes_folders(place: Path) -> bool:
     """Not so below /proc and /sys, also for root. A full disk is the machine's fault, found when a run starts."""
-    import tempfile  # noqa: PLC0415  # `show` and `diff` have no use for it
-
+    trial = place / f".steelyard-{os.getpid()}"
     try:
-        Path(tempfile.mkdtemp(prefix=".steelyard-", dir=place)).rmdir()
+        trial.mkdir()
+        trial.rmdir()
     except OSError as error:
         return error.errno not in {errno.ENOENT, errno.EPERM, errno.EACCES, errno.EINVAL, errno.EOPNOTSUPP}
     return True

@@ -158,8 +158,9 @@ def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
 
 def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     """What `init` wrote is there to be filled in."""
+    written = templates.QUESTION_BRIEF if contract.spec.workspace == "none" else TEMPLATE
     for place, brief in _messages(contract):
-        if brief.strip() in {TEMPLATE.strip(), templates.QUESTION_BRIEF.strip()}:
+        if brief.strip() == written.strip():
             yield place, "is still the text that `init` wrote", "describe what the agent has to do"
     for place, check in _checks_with_places(contract):
         spec = check.execution
