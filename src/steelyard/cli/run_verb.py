@@ -90,10 +90,17 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
     class OptionParser(argparse.ArgumentParser):
         def error(self, message: str) -> NoReturn:
             """One line, as every other mistake is, not a page of usage with the reason below."""
-            plain_words = _in_plain_words(harmless(message))
+            plain_words = _in_plain_words(harmless(message)) + self._study_hint(message)
             end = "" if plain_words.endswith("?") else ";"
             line = f"{self.prog}: {plain_words}{end} `{self.prog} --help` shows the options"
             self.exit(OperatorFault.exit_code, f"{wrap_message(line, width_of(sys.stderr))}\n")
+
+        def _study_hint(self, message: str) -> str:
+            """The plan of a study as a word too many, where it is the value of an option."""
+            _, _, word = message.partition("unrecognized arguments: ")
+            is_plan = word.endswith((".yaml", ".yml")) and " " not in word
+            has_option = "--study" in self._option_string_actions
+            return f"; a study is chosen with --study {harmless(word)}" if is_plan and has_option else ""
 
     module = importlib.import_module(module_of(verb))
     parser = OptionParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
@@ -123,11 +130,12 @@ def _in_plain_words(message: str) -> str:
 
     if found := re.fullmatch(r"argument (\S+): (the path is empty; .*)", message):
         return ": ".join(found.groups())
-    for kind, name in (("int", "whole number"), ("float", "number")):
+    for kind, name in (("int", "whole number"), ("float", "number"), ("share", "number or a percentage")):
         message = re.sub(rf"argument (\S+): invalid {kind} value: ('.*')$", rf"\1 \2: not a {name}", message)
     message = re.sub(r"argument (\S+): invalid \S+ value: ('.*')$", r"\1 \2: not a valid value", message)
     if found := re.fullmatch(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)", message):
         where, word, listed = found.groups()
+        where = "the action" if "|" in where else where  # `run|resume|...` is the list of its choices
         choices = [one.strip("'") for one in listed.split(", ")]
         hint = similar(word, choices)
         meant = f"did you mean {hint}?" if hint else f"there are {', '.join(choices)}"

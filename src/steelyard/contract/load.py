@@ -26,10 +26,12 @@ from steelyard.contract.snapshot.snapshot import Snapshot, look_at, take_snapsho
 from steelyard.contract.suite import with_suite
 from steelyard.deferred import model as models
 from steelyard.deferred.named_tuple import NamedTuple
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.cache import Cache
 
 FILE = "contract.yaml"
+_ADDRESS = deferred_pattern(r"(https?|ssh|git):/+(.*)")
 
 
 class LoadResult(NamedTuple):
@@ -126,8 +128,16 @@ def _contract_folders(path: Path) -> Iterator[Path]:
     else:
         below = sorted(file.parent for file in path.glob(f"*/{FILE}"))
         if not below:
-            raise OperatorFault(f"{path} {_why_no_contract(path)}")
+            raise OperatorFault(_address_fault(path) or f"{path} {_why_no_contract(path)}")
         yield from below
+
+
+def _address_fault(path: Path) -> str:
+    """What to do with `https://...`; a path has no two slashes in a row."""
+    if path.exists() or not (found := _ADDRESS.match(str(path))):
+        return ""
+    address = f"{found[1]}://{found[2]}"
+    return f"{address}: a contract is a folder on this machine; `git clone` or download it, then name its folder here"
 
 
 def _why_no_contract(path: Path) -> str:

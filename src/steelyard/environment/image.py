@@ -12,7 +12,10 @@ from steelyard.sandboxes.docker.image import Image, Recipe, build_image, find_im
 def image_of(contract: Contract) -> Image:
     declared = contract.spec.environment
     if not declared.image and not declared.build:
-        raise OperatorFault(f"{contract.id} names no image, so it cannot run in the docker sandbox")
+        raise OperatorFault(
+            f"{contract.id} names no image, so it cannot run in the docker sandbox; add "
+            "`environment: {sandbox: docker, image: NAME@sha256:...}` to its contract, or `build: FOLDER` with a Dockerfile"
+        )
     if declared.image:
         image = find_image(engine(), declared.image)
     else:

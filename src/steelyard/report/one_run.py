@@ -173,9 +173,13 @@ def _models(result: Mapping[str, Any]) -> str:
     return "models: " + ", ".join(parts)
 
 
+_WHOLE = 4000  # letters: what this machine says is in no other place of the page
+
+
 def story_of(result: Mapping[str, Any]) -> str:
     """One sentence for the verdict, one for the agent: `Failed: hidden: exit 1. The agent finished normally.`"""
-    why = "" if result["verdict"] == "pass" else f": {one_line(result['reason']).rstrip('.')}"
+    room = _WHOLE if result["verdict"] == "invalid" else 200
+    why = "" if result["verdict"] == "pass" else f": {one_line(result['reason'], room).rstrip('.')}"
     sentences = [f"{_VERDICTS[result['verdict']]}{why}{'' if why.endswith('…') else '.'}"]
     if result["verdict"] == "error":
         sentences.append("This counts neither as a pass nor as a failure.")

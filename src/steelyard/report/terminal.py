@@ -72,7 +72,7 @@ class Columns:
         )
 
     def row(
-        self, result: Mapping[str, Any], *, unicode: bool, expected: str = ""
+        self, result: Mapping[str, Any], *, unicode: bool, expected: str = "", attempt: str = ""
     ) -> tuple[Styled | rich_text.Text, ...]:
         cells: dict[str, Callable[[], Styled | rich_text.Text]] = {
             "reward": lambda: Styled(number(result["reward"])),
@@ -88,7 +88,7 @@ class Columns:
             *(gate_mark(result, gate, unicode=unicode) for gate in (GATES if self.gated else ())),
             Styled(number(result["score"])),
             *(cells[name]() for name in self.more),
-            Styled(reason(result)),
+            Styled(f"{attempt}: {reason(result)}" if attempt else reason(result)),
         )
 
 

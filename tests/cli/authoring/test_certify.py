@@ -121,3 +121,4 @@ def test_a_table_is_printed_for_people(author: Author, steelyard: Steelyard) -> 
     ):
         assert words in result.out
     assert "[shell, small, few-imports, " in result.out
+    assert result.out.endswith("assumptions)\n"), "no empty line at the end"

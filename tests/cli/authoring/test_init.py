@@ -196,3 +196,42 @@ def test_a_question_has_no_repository(steelyard: Callable[..., Any], tmp_path: P
     result = steelyard("init", tmp_path / "new", "--question", "--git", upstream)
     assert result.code == 2
     assert "a question has no repository" in result.err
+
+
+@pytest.mark.parametrize(
+    ("files", "places"),
+    [
+        (
+            {"package.json": "{}", "lib/a.js": "1\n", "test/a.test.js": "1\n", "vite.config.js": "1\n"},
+            '["lib/**", "test/**"]',
+        ),
+        (
+            {"go.mod": "module x\n", "main.go": "package main\n", "internal/a/a.go": "package a\n"},
+            '["internal/**", "main.go"]',
+        ),
+        ({"package.json": "{}", "node_modules/a/a.js": "1\n", "docs/a.js": "1\n"}, '["src/**", "tests/**"]'),
+    ],
+    ids=["javascript", "go", "no sources"],
+)
+def test_the_paths_that_a_contract_could_allow_are_those_of_the_repository(
+    steelyard: Callable[..., Any], tmp_path: Path, files: dict[str, str], places: str
+) -> None:
+    for name, text in files.items():
+        path = tmp_path / "new/repo" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert steelyard("init", tmp_path / "new", "--tree", tmp_path / "new/repo").code == 0
+    assert f"#   allowed_paths: {places}\n" in (tmp_path / "new/contract.yaml").read_text()
+
+
+def test_check_warns_of_a_question_that_is_still_that_of_init(
+    steelyard: Callable[..., Any], tmp_path: Path
+) -> None:
+    steelyard("init", tmp_path / "new", "--question")
+    text = steelyard("check", tmp_path / "new").out
+    assert "is still the text that `init` wrote" in text
+    assert "is still the verifier that `init` wrote" in text
+    for name in ("brief.md", "tests/test.sh"):
+        path = tmp_path / "new" / name
+        path.write_text(path.read_text().replace("1000", "2000").replace("76127", "277050"))
+    assert "still" not in steelyard("check", tmp_path / "new").out

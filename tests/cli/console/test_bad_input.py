@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from authoring import Author, CliResult, Steelyard
+from steelyard.cli.console.output import check_out
 from steelyard.contract.snapshot.work_tree import uncommitted
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import SEAL, RunFolder
@@ -78,11 +79,31 @@ def test_a_contract_folder_that_the_user_cannot_read_is_named() -> None:
             os.seteuid(user)
 
 
-def test_an_out_folder_that_cannot_be_made_is_one_line(steelyard: Steelyard, author: Author) -> None:
+def test_an_out_folder_that_cannot_be_made_is_a_mistake_of_the_command(
+    steelyard: Steelyard, author: Author
+) -> None:
     result = steelyard("run", author.write(), "--agent", "noop", "--out", "/proc/runs")
-    assert (result.code in (2, 3), "/proc" in result.err, "Traceback" in result.err) == (True, True, False), (
-        result
-    )
+    refused(result, 2, "--out /proc/runs: /proc ", "name another folder with --out DIR")
+
+
+def test_looking_whether_an_out_folder_can_be_made_leaves_nothing(tmp_path: Path) -> None:
+    check_out(tmp_path / "new/runs")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_that_cannot_be_written_is_answered_with_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(OperatorFault, match=r"--out study\.yaml: .* name another file with --out FILE"):
+        check_out(tmp_path, file=Path("study.yaml"))
+
+
+def test_an_address_in_the_place_of_a_contract_is_answered_with_what_a_contract_is(
+    steelyard: Steelyard,
+) -> None:
+    result = steelyard("run", "https://example.org/a/b", "--agent", "noop")
+    refused(result, 2, "https://example.org/a/b: a contract is a folder on this machine; `git clone`")
 
 
 @pytest.mark.parametrize("words", ["doctor", "show", "runs", "check contract"])
@@ -363,6 +384,12 @@ def test_a_misspelt_option_is_answered_with_the_one_that_was_meant(steelyard: St
         ("study", "required: run|resume|"),
         ("store", "required: rebuild|sync"),
         ("schema nothing", "schema 'nothing' does not exist; there are contract, result"),
+        ("study go", "study: the action 'go' does not exist; there are run, resume"),
+        ("study statsu", "study: the action 'statsu' does not exist; did you mean status?"),
+        ("compare a b study.yaml", "arguments: study.yaml; a study is chosen with --study study.yaml;"),
+        ("compare a b --json study.yml", "a study is chosen with --study study.yml;"),
+        ("compare a b c", "unrecognized arguments: c;"),
+        ("power --rate 5x", "--rate '5x': not a number or a percentage"),
         ("agents instal claude_code", "action 'instal' does not exist; did you mean install?"),
     ],
 )

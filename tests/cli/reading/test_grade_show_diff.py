@@ -140,6 +140,15 @@ def test_diff_prints_a_patch_that_git_would_apply(steelyard: Steelyard, author: 
     assert "+echo $(($1 + $2))" in steelyard("diff", run).out
 
 
+@pytest.mark.parametrize("words", [[], ["--raw"]])
+def test_diff_of_a_run_without_a_change_says_so_beside_an_empty_stdout(
+    steelyard: Steelyard, author: Author, words: list[str]
+) -> None:
+    run = steelyard("run", author.write(), "--agent", "noop", "--json").line["run"]
+    result = steelyard("diff", run, *words)
+    assert (result.code, result.out, result.err) == (0, "", f"steelyard: {run}: no change\n")
+
+
 @pytest.mark.parametrize("words", [[], ["--json"], ["--raw"]])
 def test_diff_of_a_run_that_was_killed_says_so(
     steelyard: Steelyard, author: Author, words: list[str]

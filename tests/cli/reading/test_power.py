@@ -23,6 +23,17 @@ def test_power_is_printed_with_what_is_needed_and_what_is_assumed(steelyard: Ste
     assert "assumptions, no results" in result.out
 
 
+def test_rates_may_be_percentages(steelyard: Steelyard) -> None:
+    asked = ("--contracts", "10", "--json", *FEW)
+    percents = steelyard(
+        "power", "--rate", "50%", "--effect", "10%", "--power", "70%", "--alpha", "1%", *asked
+    )
+    shares = steelyard(
+        "power", "--rate", "0.5", "--effect", "0.1", "--power", "0.7", "--alpha", "0.01", *asked
+    )
+    assert percents.line == shares.line
+
+
 def test_a_study_with_too_little_power_exits_with_one(steelyard: Steelyard) -> None:
     assert steelyard("power", "--rate", "0.5", "--effect", "0.05", "--contracts", "10", *FEW).code == 1
 
@@ -69,7 +80,9 @@ def test_rate_and_correlation_are_estimated_from_earlier_results(
     ("words", "why"),
     [
         ([], "--rate"),
-        (["--rate", "2"], "between 0 and 1"),
+        (["--rate", "50"], "--rate 50: a rate is between 0 and 1, such as 0.5 or 50%"),
+        (["--rate", "0.5", "--effect", "10"], "--effect 10: a difference of rates is between -1 and 1"),
+        (["--rate", "0.5", "--effect", "60%"], "the rate and their sum are between 0 and 1"),
         (["--rate", "0.5", "--effect", "0"], "is not 0"),
         (["--rate", "0.5", "--contracts", "1"], "at least 2 contracts"),
         (["--rate", "0.5", "--power", "1"], "--power"),

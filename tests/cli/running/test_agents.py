@@ -27,6 +27,16 @@ def test_a_client_shows_its_options(steelyard: Steelyard) -> None:
     assert "max_turns=NUMBER" in steelyard("agents", "list", "claude_code").out
 
 
+def test_a_client_is_shown_below_the_names_of_its_columns(steelyard: Steelyard) -> None:
+    head, row, *_ = steelyard("agents", "list", "codex").out.splitlines()
+    assert (head.split()[:2], row.split()[0]) == (["agent", "installed"], "codex")
+
+
+def test_the_help_of_run_names_clients_and_the_command_that_lists_them(steelyard: Steelyard) -> None:
+    words = " ".join(steelyard("run", "--help").out.split())
+    assert "a client such as claude_code or codex (`steelyard agents` lists them)" in words
+
+
 def test_a_client_that_is_not_installed_is_refused_with_the_command_that_installs_it(
     steelyard: Steelyard, author: Author, tmp_path: Path
 ) -> None:

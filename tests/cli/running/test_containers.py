@@ -200,3 +200,4 @@ def test_a_contract_without_an_image_does_not_run_in_docker(author: Author, stee
     result = steelyard("run", author.write(), "--agent", "command:true", "--sandbox", "docker")
     assert result.code == 2
     assert "names no image" in result.err
+    assert "add `environment: {sandbox: docker, image: NAME@sha256:...}` to its contract" in result.err

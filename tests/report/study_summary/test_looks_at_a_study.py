@@ -151,7 +151,7 @@ def test_runs_beside_an_unfinished_study_do_not_make_it_comparable(tmp_path: Pat
     folder, study = planned(tmp_path)
     lines = [line("pass", "one", study=study), line("pass", "two")]
     mixed = results(*lines, **plan_of(tmp_path, lines))
-    with pytest.raises(OperatorFault, match="the study pilot, which has not ended"):
+    with pytest.raises(OperatorFault, match='of the study "pilot", which has not ended'):
         compare_named(mixed, "one", "two", anyway=False)
     assert summarise_study(mixed).comparisons == ()
     folder.add("end", how="complete", why="")

@@ -521,7 +521,14 @@ def test_a_file_of_result_lines_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "word"),
-    [("{", "not JSON"), ("[]", "not a result line"), ('{"schema": "steelyard.result/1"}', "verdict")],
+    [
+        ('{"cost": {"usd": NaN}}', r"`cost\.usd` is no finite number, which JSON does not have"),
+        ('{"grades": [{"score": -Infinity}]}', r"`grades\[0\]\.score` is no finite number"),
+        ('{"cost": {"usd": NaN}', "not JSON"),
+        ("{", "not JSON"),
+        ("[]", "not a result line"),
+        ('{"schema": "steelyard.result/1"}', "verdict"),
+    ],
 )
 def test_a_line_that_is_no_result_is_named(tmp_path: Path, text: str, word: str) -> None:
     path = tmp_path / "lines.jsonl"

@@ -307,7 +307,44 @@ def test_contracts_whose_envelopes_have_no_room_stop_the_study_when_nothing_else
     agents = [agent for _, agent, _ in small.verdicts()]
     assert (outcome.how, agents.count("mine"), small.spent) == ("stopped", 2, 4.0)
     assert outcome.why.startswith("1 trial has no result: B_task has no room for another run")
-    assert small.run(stages=("shakedown",)) == Outcome("partial", "1 trial has no result")
+    assert small.run(stages=("shakedown",)).how == "partial"
+
+
+def test_a_call_for_one_stage_ends_as_asked_when_only_other_stages_have_trials_left(
+    fake_study: FakeStudy, contract: MakeContract
+) -> None:
+    small = SmallStudy.of(fake_study, [contract("one"), contract("two")], repeats=2, stages=NO_POWER)
+    assert small.run(stages=("shakedown",)) == Outcome(
+        "partial",
+        "shakedown ended; 9 trials have no result yet, of pilot and main; "
+        "`steelyard study resume STUDY` goes on with pilot",
+        stages_met=True,
+    )
+
+
+def test_a_call_for_one_stage_whose_exit_criterion_is_not_met_says_so(
+    fake_study: FakeStudy, contract: MakeContract
+) -> None:
+    def refuse(_: object) -> None:
+        raise InfraFault("the launcher died")
+
+    small = SmallStudy.of(fake_study, [contract("one"), contract("two")], repeats=2, stages=NO_POWER)
+    small.run(stages=("shakedown",))
+    fake_study.on_start = refuse
+    outcome = small.run(stages=("pilot",))
+    assert (outcome.how, outcome.stages_met) == ("partial", False)
+    assert outcome.why.startswith("pilot ended, with endpoint_computable of pilot not met; 6 trials have")
+
+
+def test_a_call_for_one_stage_of_which_trials_are_left_has_not_ended_as_asked(
+    fake_study: FakeStudy, contract: MakeContract
+) -> None:
+    def refuse(_: Contract) -> None:
+        raise InfraFault("no space left on device")
+
+    fake_study.on_prepare = refuse
+    small = SmallStudy.of(fake_study, [contract("one"), contract("two")], repeats=2, stages=NO_POWER)
+    assert small.run(stages=("shakedown",)) == Outcome("partial", "12 trials have no result")
 
 
 def _online() -> dict[str, Any]:

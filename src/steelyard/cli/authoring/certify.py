@@ -136,6 +136,7 @@ def _repeats(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     code, tried, certified, catalogue = 0, 0, 0, installed_catalogue()
+    has_tables = False  # the contract before: an empty line follows
     if args.out is not None:
         check_out(args.out)
     for checked in each_contract(args, catalogue):
@@ -146,8 +147,10 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(f"{json.dumps(found.to_json())}\n")
             sys.stdout.flush()
         else:
-            _print(found, are_kept=args.out is not None)
+            sys.stdout.write("\n" if has_tables else "")
+            has_tables = _print(found, are_kept=args.out is not None)
     if tried > 1 and not args.json:
+        sys.stdout.write("\n" if has_tables else "")
         sys.stdout.write(f"{certified} of {tried} contracts certified\n")
     return code
 
@@ -217,20 +220,22 @@ def _progress() -> Iterator[_Progress]:
         yield _Progress(status)
 
 
-def _print(found: CertifyResult, *, are_kept: bool) -> None:
+def _print(found: CertifyResult, *, are_kept: bool) -> bool:
+    """Whether there was more to print than lines."""
     sys.stdout.write(f"{wrap_message(found.head, terminal_width())}\n")
     lines = found.checked.lines()[1:] if found.checked.faults or found.checked.lacking else []
     for line in lines:
         sys.stdout.write(f"{wrap_message(line, terminal_width())}\n")
     sys.stdout.flush()
     if found.is_earlier or not found.parts:
-        return
+        return False
     for name, part in found.parts.items():
         console().print(f"\n{TITLES[name]}" + (" (advice)" if name in ADVICE else ""), highlight=False)
         console().print(table(part.results, with_reasons=True))
-    console().print(Text(f"\n{found.size['text']}\n"), highlight=False)
+    console().print(Text(f"\n{found.size['text']}"), highlight=False)
     if not found.holds and not are_kept:
         console().print(
-            "The runs are not kept; with `--out DIR` they are, and `steelyard show` explains each.\n",
+            "\nThe runs are not kept; with `--out DIR` they are, and `steelyard show` explains each.",
             highlight=False,
         )
+    return True

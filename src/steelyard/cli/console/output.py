@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -73,17 +74,29 @@ def _plain(thing: object) -> str | None:
     return text if fits else None
 
 
-def check_out(out: Path) -> None:
-    """Refuse what cannot be a folder of runs, before anything is spent."""
+def check_out(out: Path, *, file: Path | None = None) -> None:
+    """Refuse what cannot be a folder of runs, before anything is spent; or what cannot have `file`, which was typed then."""
+    typed, other = (out, "folder with --out DIR") if file is None else (file, "file with --out FILE")
     place = next(path for path in (out, *out.absolute().parents) if path.exists() or path.is_symlink())
     if not place.is_dir():
-        raise OperatorFault(f"--out {out}: {place} is not a folder")
+        raise OperatorFault(f"--out {typed}: {place} is not a folder")
     # The machine's fault, found when a run starts
     is_read_only = bool(os.statvfs(place).f_flag & os.ST_RDONLY)
     if not is_read_only and not os.access(place, os.W_OK | os.X_OK):
-        raise OperatorFault(
-            f"--out {out}: {place} is not writable for you; name another folder with --out DIR"
-        )
+        raise OperatorFault(f"--out {typed}: {place} is not writable for you; name another {other}")
+    if place != out and not is_read_only and not _takes_folders(place):
+        raise OperatorFault(f"--out {typed}: {place} takes no new folders; name another {other}")
+
+
+def _takes_folders(place: Path) -> bool:
+    """Not so below /proc and /sys, also for root. A full disk is the machine's fault, found when a run starts."""
+    trial = place / f".steelyard-{os.getpid()}"
+    try:
+        trial.mkdir()
+        trial.rmdir()
+    except OSError as error:
+        return error.errno not in {errno.ENOENT, errno.EPERM, errno.EACCES, errno.EINVAL, errno.EOPNOTSUPP}
+    return True
 
 
 def print_json(data: Any, out: TextIO | None = None) -> None:

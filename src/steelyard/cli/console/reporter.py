@@ -9,6 +9,7 @@ Rows go to stdout, where they are plain lines when it is piped; with `--json` th
 
 from __future__ import annotations
 
+import shlex
 import sys
 import threading
 import time
@@ -27,6 +28,8 @@ from steelyard.cli.console.output import is_ascii_only, print_json, screen
 from steelyard.cli.console.phases import Phases, RunKey
 from steelyard.contract.contract import Contract
 from steelyard.deferred.data_class import dataclass
+from steelyard.evidence.folder.folder import RUNS
+from steelyard.filesystem.tree import shown
 from steelyard.report import progress
 from steelyard.report.lines.rows import LEAST, Rows, Styled
 from steelyard.report.plain import one_line
@@ -173,16 +176,19 @@ class Reporter:
             begun = self._running.pop(trial, None)
             self._took.append(time.monotonic() - (begun.began if begun else self._began))
             self._counted.append(short_line(lines[-1]))
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             if self._json:
                 print_json(line)
             else:
-                self._print(line, expected)
+                attempt = f"attempt {number} of {len(lines)} of this trial" if len(lines) > 1 else ""
+                self._print(line, expected, attempt)
                 self._ended.append(short_line(line))  # a study may have thousands
 
-    def _print(self, line: Mapping[str, Any], expected: str) -> None:
+    def _print(self, line: Mapping[str, Any], expected: str, attempt: str) -> None:
         rows = self._columns.table(headed=self._headed)
-        rows.rows.append(self._columns.row(line, unicode=not is_ascii_only(), expected=expected))
+        rows.rows.append(
+            self._columns.row(line, unicode=not is_ascii_only(), expected=expected, attempt=attempt)
+        )
         self._headed = False
         with self._writing:
             self._screen.print(rows)
@@ -195,6 +201,8 @@ class Reporter:
             return
         for line in footer(self._ended):
             self._screen.print(line)
+        if hint := _hint_of_invalid(self._ended):
+            self._screen.print(Styled(hint, "dim"))
         if self._planned.trials > 1:
             self._screen.print(self._tally())
             if rates and len(results) > 1:
@@ -263,6 +271,16 @@ class Reporter:
         yield rows
         if len(running) > room:
             yield Styled(f"  and {len(running) - room} more", "dim")
+
+
+def _hint_of_invalid(ended: Sequence[Mapping[str, Any]]) -> str:
+    """Where the cause of a run that this machine ended is whole: a row has room for its beginning."""
+    for line in ended:
+        if line["verdict"] == "invalid" and line["folder"]:
+            run, runs = str(line["run"]).rsplit("-", 1)[-1], Path(line["folder"]).parent
+            where = "" if runs.absolute() == RUNS.absolute() else f" --runs {shlex.quote(shown(str(runs)))}"
+            return f"`steelyard show {run}{where}` prints the whole cause of an invalid run"
+    return ""
 
 
 def _clock(value: float) -> str:

@@ -8,6 +8,7 @@ import sys
 import orjson
 from rich.text import Text
 
+from steelyard.cli.console import say
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
@@ -57,6 +58,8 @@ def _show_patch(folder: RunFolder, args: argparse.Namespace) -> int:
         print_json(orjson.loads(_captured(folder, CHANGE)))
         return 0
     patch = _captured(folder, PATCH)
+    if not patch and not sys.stdout.isatty():
+        say(f"{folder.run_id}: no change")  # stdout stays empty: it may be a patch
     if args.raw:
         sys.stdout.buffer.write(patch)
     elif sys.stdout.isatty() and not patch:

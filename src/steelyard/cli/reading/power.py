@@ -29,12 +29,16 @@ MOST_STUDIES = 100_000
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rate",
-        type=float,
+        type=share,
         metavar="P",
         help="success rate of the agent to compare with (default: of --from)",
     )
     parser.add_argument(
-        "--effect", type=float, default=0.1, metavar="D", help="difference to detect (default 0.1)"
+        "--effect",
+        type=share,
+        default=0.1,
+        metavar="D",
+        help="difference to detect, such as 0.1 or 10%% (default 0.1)",
     )
     parser.add_argument("--contracts", type=int, default=40, metavar="N", help="contracts (default 40)")
     parser.add_argument(
@@ -58,10 +62,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="how far both agents find the same contracts hard (default 0: cautious)",
     )
     parser.add_argument(
-        "--alpha", type=float, default=0.05, metavar="A", help="level of the two-sided test (default 0.05)"
+        "--alpha", type=share, default=0.05, metavar="A", help="level of the two-sided test (default 0.05)"
     )
     parser.add_argument(
-        "--power", type=float, default=0.8, metavar="W", help="power that is wanted (default 0.8)"
+        "--power", type=share, default=0.8, metavar="W", help="power that is wanted (default 0.8)"
     )
     parser.add_argument(
         "--from",
@@ -83,11 +87,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print that JSON")
 
 
+def share(text: str) -> float:
+    """`0.1` and `10%` are ten points."""
+    return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+
+
 def run(args: argparse.Namespace) -> int:
     if not 1 <= args.simulate <= MOST_STUDIES:
         raise OperatorFault(f"--simulate is between 1 and {MOST_STUDIES:,}")
     if not 0 < args.power < 1:
         raise OperatorFault(f"--power {args.power:g}: it is between 0 and 1")
+    if args.rate is not None and not 0 <= args.rate <= 1:
+        raise OperatorFault(f"--rate {args.rate:g}: a rate is between 0 and 1, such as 0.5 or 50%")
+    if not -1 <= args.effect <= 1:
+        raise OperatorFault(
+            f"--effect {args.effect:g}: a difference of rates is between -1 and 1, such as 0.1 or 10%"
+        )
     rate, icc, pilot = _assumed(args)
     if not (0 <= rate <= 1 and 0 <= rate + args.effect <= 1):
         raise OperatorFault(

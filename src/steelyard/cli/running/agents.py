@@ -98,7 +98,7 @@ def _describe(names: list[str], *, as_json: bool) -> int:
             [json.dumps(facts)]
             if as_json
             else [
-                *_table([facts], terminal_width())[1:],
+                *_table([facts], terminal_width()),
                 *([f"installed: {', '.join(facts['installed'])}"] if len(facts["installed"]) > 1 else []),
                 describe(client.kind, client.options),
             ]

@@ -119,7 +119,7 @@ def _refuse_options(args: argparse.Namespace, order: Path) -> None:
         _refuse_projection(args.projection, order, force=args.force)
     if not args.out.absolute().parent.is_dir():
         raise OperatorFault(f"--out {args.out}: there is no folder {args.out.parent}")
-    check_out(args.out.absolute().parent)
+    check_out(args.out.absolute().parent, file=args.out)
     if args.review_budget is not None and args.budget is None:
         raise OperatorFault("--review-budget keeps back a part of B_total: give --budget too")
     counts = (("repeats", args.repeats, 1), ("noop-repeats", args.noop_repeats, 0), ("jobs", args.jobs, 1))

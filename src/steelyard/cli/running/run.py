@@ -39,8 +39,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="[NAME=]KIND[:ARG]",
-        help="noop, reference, script:FILE, command:LINE, patch:FILE, tree:DIR, replay:RUN; NAME is its name in tables and folders; "
-        "may be repeated",
+        help="noop, reference, script:FILE, command:LINE, patch:FILE, tree:DIR, replay:RUN, or a client such as claude_code or codex "
+        "(`steelyard agents` lists them); NAME is its name in tables and folders; may be repeated",
     )
     add_agent_options(parser)
     parser.add_argument(

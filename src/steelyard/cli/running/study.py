@@ -190,7 +190,7 @@ def _run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         say(f"`{_resume_line(args)}` continues the study")
         raise
-    return CODES[outcome.how]
+    return CODES[outcome.how] if outcome.stages_met is None else int(not outcome.stages_met)
 
 
 def _run_trials(

@@ -158,11 +158,20 @@ def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
 
 def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     """What `init` wrote is there to be filled in."""
+    written = templates.QUESTION_BRIEF if contract.spec.workspace == "none" else TEMPLATE
     for place, brief in _messages(contract):
-        if brief.strip() == TEMPLATE.strip():
+        if brief.strip() == written.strip():
             yield place, "is still the text that `init` wrote", "describe what the agent has to do"
     for place, check in _checks_with_places(contract):
         spec = check.execution
+        if check.type == "verifier" and any(
+            file.mode != "link" and _holds(file.path, templates.VERIFIER) for file in contract.files.values()
+        ):
+            yield (
+                (*place, "script"),
+                "is still the verifier that `init` wrote",
+                "write what a right answer must have",
+            )
         for number, (source, _) in enumerate(spec.injected if spec is not None else ()):
             file = contract.files.get(source)
             if (

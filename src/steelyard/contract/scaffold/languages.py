@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import field
@@ -210,6 +211,32 @@ LANGUAGES: dict[str, Language] = {
 }  # in the order in which they are tried
 
 _SUFFIXES = {"python": ".py", "javascript": (".js", ".mjs", ".cjs")}
+
+_SOURCES = {
+    "python": (".py",),
+    "rust": (".rs",),
+    "go": (".go",),
+    "typescript": (".ts", ".tsx", ".js", ".mjs", ".cjs", ".jsx"),
+    "javascript": (".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx"),
+    "c": (".c", ".cc", ".cpp", ".h", ".hpp"),
+}
+_NO_SOURCES = frozenset({"vendor", "node_modules", "third_party", "dist", "build", "docs", "examples"})
+_NO_SOURCE_FILES = ("setup.py", "conftest.py", "*.config.*")
+_MOST_PLACES = 8
+_USUAL_PLACES = ("src/**", "tests/**")
+
+
+def source_places(repository: Repository, language: str) -> tuple[str, ...]:
+    """Patterns for the folders and files at the top that have sources; the usual ones where there are none, or too many to list."""
+    found = set()
+    for path in repository.paths:
+        top, _, below = path.partition("/")
+        is_source = path.endswith(_SOURCES[language]) and re.fullmatch(r"\w[\w.-]*", top, re.ASCII)
+        if is_source and below and top not in _NO_SOURCES:
+            found.add(f"{top}/**")
+        elif is_source and not below and not any(fnmatch(top, one) for one in _NO_SOURCE_FILES):
+            found.add(top)
+    return tuple(sorted(found)) if 0 < len(found) <= _MOST_PLACES else _USUAL_PLACES
 
 
 def detect(repository: Repository) -> tuple[str, str]:

@@ -31,7 +31,7 @@ environment:
   # reference: reference.patch  # a solution, as `git diff` writes it; shows that the task can be done
 
 # policy:
-#   allowed_paths: ["src/**", "tests/**"]
+#   allowed_paths: {places}
 budget: {{wall_s: 1800}}
 
 graders: []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from steelyard.contract.briefing import TEMPLATE
 from steelyard.contract.model import NAME_PATTERN
-from steelyard.contract.scaffold.languages import LANGUAGES, Recipe, Repository, detect
+from steelyard.contract.scaffold.languages import LANGUAGES, Recipe, Repository, detect, source_places
 from steelyard.contract.scaffold.templates import ANSWER, CONTRACT, QUESTION, QUESTION_BRIEF, VERIFIER
 from steelyard.contract.snapshot.git_source import check_commit, check_id, git_dir_of
 from steelyard.deferred.named_tuple import NamedTuple
@@ -81,7 +81,8 @@ def _repository_files(folder: Path, name: str, asked: Asked) -> tuple[dict[str, 
     files = list_files(asked.git, asked.commit, asked.tree)
     language, because = (asked.language, "--language") if asked.language else detect(files)
     recipe = LANGUAGES[language].recipe(files)
-    contract = CONTRACT.format(id=name, repository=repository, **_lines(recipe, asked.node))
+    places = json.dumps(source_places(files, language))
+    contract = CONTRACT.format(id=name, repository=repository, places=places, **_lines(recipe, asked.node))
     return (
         {"contract.yaml": contract, "brief.md": TEMPLATE, f"hidden/{recipe.hidden}": recipe.text},
         language,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -118,7 +120,7 @@ class ResultSet:
         for line in compared.lines if self.open_studies else ():
             if name := self.open_studies.get(str(_study_of(line).get("digest"))):
                 raise PeekingRefused(
-                    f"some of these runs are of the study {name}, which has not ended, and others are not: a comparison now "
+                    f'some of these runs are of the study "{name}", which has not ended, and others are not: a comparison now '
                     f"would be a look that its plan does not have. Compare within it (`--study {name}`), or without its runs"
                 )
 
@@ -256,6 +258,10 @@ def _read_file(path: Path, study: str | None) -> ResultSet:
         try:
             line = orjson.loads(row)
         except ValueError:
+            if field := _not_finite(row):
+                raise OperatorFault(
+                    f"{path}:{number}: `{field}` is no finite number, which JSON does not have; write null where it is not known"
+                ) from None
             raise OperatorFault(
                 f"{path}:{number}: this is not JSON; give result lines (`steelyard run --json`), a folder of runs, "
                 "or a study"
@@ -265,6 +271,25 @@ def _read_file(path: Path, study: str | None) -> ResultSet:
         lines = [line for line in lines if _is_of_study(line, study)]
     once = _once(lines)
     return of_lines(str(path), once, repeated_lines=len(lines) - len(once))
+
+
+def _not_finite(row: bytes) -> str:
+    """The first field with NaN or Infinity, which Python writes and JSON does not have; nothing if the line is otherwise wrong."""
+
+    def search(value: Any, name: str) -> str:
+        if isinstance(value, float):
+            return "" if math.isfinite(value) else name
+        inner: list[tuple[str, Any]] = []
+        if isinstance(value, dict):
+            inner = [(f"{name}.{key}" if name else str(key), one) for key, one in value.items()]
+        elif isinstance(value, list):
+            inner = [(f"{name}[{at}]", one) for at, one in enumerate(value)]
+        return next((place for key, one in inner if (place := search(one, key))), "")
+
+    try:
+        return search(json.loads(row), "")
+    except (ValueError, RecursionError):
+        return ""
 
 
 def _once(lines: Sequence[Line]) -> list[Line]:

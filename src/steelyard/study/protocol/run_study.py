@@ -49,6 +49,9 @@ class Outcome(NamedTuple):
 
     how: How
     why: str = ""
+    stages_met: bool | None = (
+        None  # partial: whether the asked stages ended with their criteria met; None: trials of them are left
+    )
 
 
 class Notice(NamedTuple):
@@ -180,6 +183,7 @@ class Study:
                 self.gate.charge_people(contract, one.run, one.usd)
 
     def _stages(self) -> Outcome:
+        unmet: list[str] = []
         for stage in self.stages:
             if not self.progress.of_stage(stage):
                 continue
@@ -196,9 +200,25 @@ class Study:
                 if stopped:
                     self._tell(Notice("stop", stopped))
                     return Outcome("stopped", stopped)
-            self._criteria(stage, "exit", exit_criteria(stage, self.progress))
-        left = [one.id for stage in STAGES for one in self.progress.waiting(stage)]
-        return self._without_result(left) if left else Outcome("complete")
+            ended = self._criteria(stage, "exit", exit_criteria(stage, self.progress))
+            unmet += [f"{one.name} of {stage}" for one in ended if one.name != "plan_done"]
+        left = {stage: len(waiting) for stage in STAGES if (waiting := self.progress.waiting(stage))}
+        if left and not left.keys() & set(self.stages):
+            return self._stages_left(left, unmet)
+        trials = [one.id for stage in STAGES for one in self.progress.waiting(stage)]
+        return self._without_result(trials) if trials else Outcome("complete")
+
+    def _stages_left(self, left: Mapping[Stage, int], unmet: Sequence[str]) -> Outcome:
+        """What was asked has ended; the trials left are of stages that were not asked for."""
+        count = sum(left.values())
+        trials = "1 trial has" if count == 1 else f"{count} trials have"
+        asked = " and ".join(stage for stage in STAGES if stage in self.stages)
+        met = f", with {', '.join(unmet)} not met" if unmet else ""
+        why = (
+            f"{asked} ended{met}; {trials} no result yet, of {' and '.join(left)}; "
+            f"`steelyard study resume {STUDY}` goes on with {next(iter(left))}"
+        )
+        return Outcome("partial", why, stages_met=not unmet)
 
     def _without_result(self, trials: Sequence[str]) -> Outcome:
         """Stopped by an envelope if that has no room for any of them; else the next call may run them."""
