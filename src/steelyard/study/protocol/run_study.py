@@ -49,9 +49,8 @@ class Outcome(NamedTuple):
 
     how: How
     why: str = ""
-    stages_met: bool | None = (
-        None  # partial: whether the asked stages ended with their criteria met; None: trials of them are left
-    )
+    # Of a partial study: whether the asked stages ended with their criteria met. None: trials of them are left.
+    stages_met: bool | None = None
 
 
 class Notice(NamedTuple):
