@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gateway_rig import MakeRig
-from steelyard.gateway.caps import CapReached, Caps, ModelBudget, Need
-from steelyard.gateway.projection import MOST_SAMPLES, Projected, Projection
+from steelyard.gateway.caps import CapReached, Caps, ModelBudget, RequestNeed
+from steelyard.gateway.projection import MOST_SAMPLES, Projection, UsageProjection
 from steelyard.providers.answer import AnswerMeter
 from steelyard.providers.prices import Cost, Prices
 from steelyard.providers.usage import Usage
@@ -20,13 +20,13 @@ from steelyard.providers.usage import Usage
 TEXT = "word " * 400  # 2000 characters, 500 tokens
 
 
-def need(prompt_bytes: int = 200, max_output: int = 1000, model: str = "claude-opus-4-5") -> Need:
-    return Need(
+def need(prompt_bytes: int = 200, max_output: int = 1000, model: str = "claude-opus-4-5") -> RequestNeed:
+    return RequestNeed(
         prompt_bytes, max_output, lambda usage, chars: Prices().cost("anthropic", model, usage, chars)
     )
 
 
-def reserved(budget: ModelBudget, *needs: Need) -> Any:
+def reserved(budget: ModelBudget, *needs: RequestNeed) -> Any:
     async def reserve() -> list[Any]:
         return [await budget.reserve(one) for one in needs]
 
@@ -206,9 +206,9 @@ def test_a_text_that_is_longer_than_its_limit_seems_to_allow_is_not_cut_while_th
 def test_an_answer_beyond_its_reservation_takes_only_what_no_other_request_holds() -> None:
     budget = ModelBudget(Caps(tokens=40_000))
     one, _ = reserved(budget, need(), need())  # 1101 tokens each
-    assert budget.overshoot(one, Projected(38_899, Decimal(0), Decimal(0))) == ""
+    assert budget.overshoot(one, UsageProjection(38_899, Decimal(0), Decimal(0))) == ""
     assert one.tokens == 38_899
-    assert budget.overshoot(one, Projected(38_900, Decimal(0), Decimal(0))) == "38,899 tokens"
+    assert budget.overshoot(one, UsageProjection(38_900, Decimal(0), Decimal(0))) == "38,899 tokens"
 
 
 def test_samples_of_a_projection_are_few_and_have_the_first_and_the_last_chunk() -> None:

@@ -20,7 +20,7 @@ from aiohttp import web
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault
-from steelyard.gateway.caps import CapReached, Need, Reservation
+from steelyard.gateway.caps import CapReached, RequestNeed, Reservation
 from steelyard.gateway.cassette import CassetteMiss
 from steelyard.gateway.projection import Projection
 from steelyard.gateway.records import KeptBytes
@@ -191,7 +191,7 @@ class Exchange:
         return parse_request(self.endpoint, body)
 
     async def _reserve(self, parsed: ModelRequest) -> Reservation:
-        need = Need(len(self.body), parsed.max_output, self._cost)
+        need = RequestNeed(len(self.body), parsed.max_output, self._cost)
         try:
             return await self.route.budget.reserve(need)
         except CapReached as cap:

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from steelyard.contract.model import NonEmpty, Release
-from steelyard.contract.parse.yaml_source import Place, Source, dotted, read_yaml
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted, read_yaml
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
 from steelyard.importers.reading import fault, validated
@@ -84,7 +84,7 @@ def read_environments(path: Path) -> Environments:
     return Environments(str(path), entries)
 
 
-def _entry(source: Source, at: Place, data: Any) -> Entry:
+def _entry(source: Source, at: YamlPath, data: Any) -> Entry:
     if not isinstance(data, dict):
         raise fault(source.where(at), dotted(at), 'expected a mapping, like {python: "3.9", command: ...}')
     inner = {place[len(at) :]: where for place, where in source.positions.items() if place[: len(at)] == at}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from steelyard.contract.parse.explain import explain, known_keys
 from steelyard.contract.parse.files import bad_name, inside
-from steelyard.contract.parse.yaml_source import MOST_BYTES, MOST_DEPTH, Place, Source, dotted
+from steelyard.contract.parse.yaml_source import MOST_BYTES, MOST_DEPTH, Source, YamlPath, dotted
 from steelyard.deferred import model as models
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
@@ -36,7 +36,7 @@ Model = TypeVar("Model", bound="BaseModel")
 class UnsupportedKey(NamedTuple):
     """A key that other people's tools obey and a contract cannot."""
 
-    place: Place
+    place: YamlPath
     why: str
     refused: Callable[[Any], bool] = bool  # an empty list asks for nothing
     fix: str = ""
@@ -103,10 +103,10 @@ def read_toml(folder: Path, name: str) -> Source:
     return Source(where, plain, toml_positions(text, plain, where))
 
 
-def toml_positions(text: str, data: Mapping[str, Any], file: str) -> dict[Place, str]:
+def toml_positions(text: str, data: Mapping[str, Any], file: str) -> dict[YamlPath, str]:
     """Where tables and keys are, for those on a line of their own; the parser itself does not tell."""
-    found: dict[Place, str] = {}
-    table: Place = ()
+    found: dict[YamlPath, str] = {}
+    table: YamlPath = ()
     for number, line in enumerate(text.split("\n"), 1):
         if header := _HEADER.match(line):
             table = place = tuple(header[1].split("."))
@@ -119,7 +119,7 @@ def toml_positions(text: str, data: Mapping[str, Any], file: str) -> dict[Place,
     return found
 
 
-def _has(data: Any, place: Place) -> bool:
+def _has(data: Any, place: YamlPath) -> bool:
     for part in place:
         data = data[0] if isinstance(data, list) and data else data
         if not isinstance(data, dict) or part not in data:
@@ -150,7 +150,7 @@ def _no_constant(name: str) -> Any:
 
 def _unsound(source: Source) -> Problem | None:
     """What JSON can hold and a contract cannot: half a character, or a depth that breaks a recursive reader."""
-    pending: list[tuple[Place, Any]] = [((), source.data)]
+    pending: list[tuple[YamlPath, Any]] = [((), source.data)]
     while pending:
         place, value = pending.pop()
         if len(place) > MOST_DEPTH:
@@ -182,7 +182,7 @@ def validated(source: Source, model: type[Model], unsupported: Iterable[Unsuppor
     return found
 
 
-def _value(data: Any, place: Place) -> Any:
+def _value(data: Any, place: YamlPath) -> Any:
     for part in place:
         if isinstance(part, int) and isinstance(data, list) and part < len(data):
             data = data[part]

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.contract.parse.explain import suggestion
-from steelyard.contract.parse.yaml_source import MOST_BYTES, Place, Source, dotted, parse_yaml_list
+from steelyard.contract.parse.yaml_source import MOST_BYTES, Source, YamlPath, dotted, parse_yaml_list
 from steelyard.contract.snapshot.git_source import check_commit, check_id, check_local, git_dir_of
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.importers.reading import fault, read_file
 from steelyard.importers.task import (
     BRIEF,
     REPO,
-    Copied,
+    FileCopy,
     Options,
     Task,
     as_name,
@@ -102,7 +102,7 @@ def _entries(source: Source) -> list[dict[str, Any]]:
     return entries
 
 
-def _entry(source: Source, place: Place, raw: Any) -> dict[str, Any]:
+def _entry(source: Source, place: YamlPath, raw: Any) -> dict[str, Any]:
     where = source.where(place)
     if not isinstance(raw, dict):
         raise fault(where, dotted(place), "a scorer is a mapping with a type")
@@ -132,7 +132,7 @@ def _check(entry: dict[str, Any]) -> dict[str, Any]:
     return {"id": entry["name"], **rest}
 
 
-def _repository(options: Options) -> tuple[dict[str, Any], dict[str, Copied]]:
+def _repository(options: Options) -> tuple[dict[str, Any], dict[str, FileCopy]]:
     if (options.git is None) == (options.tree is None):
         raise OperatorFault(
             "a list of scorers is about a repository: say --git PATH --commit ID, or --tree DIR"
@@ -140,7 +140,7 @@ def _repository(options: Options) -> tuple[dict[str, Any], dict[str, Copied]]:
     if options.tree is not None:
         if not options.tree.is_dir():
             raise OperatorFault(f"--tree {options.tree} is not a folder")
-        return {"tree": REPO}, {REPO: Copied(options.tree, options.tree, GIT)}
+        return {"tree": REPO}, {REPO: FileCopy(options.tree, options.tree, GIT)}
     git = Path(str(options.git))
     check_local(re.sub("^(https?|ssh|git):/", r"\1://", str(git)))  # a path has no two slashes in a row
     if options.commit is None:

@@ -15,7 +15,7 @@ from steelyard.evidence.unfinished import unfinished_state
 from steelyard.filesystem.remove import remove_tree
 from steelyard.plan.trial import StudyPlace, Trial
 from steelyard.store.blobs import put_run
-from steelyard.store.place import Place, Unreachable, open_place
+from steelyard.store.place import StoreFolder, Unreachable, open_place
 from steelyard.store.run_stream import RunStream
 from steelyard.study.cluster.ray_engine import received
 from steelyard.study.cluster.worker import Answer, CopyTo, deliver
@@ -29,7 +29,7 @@ class Cluster:
 
     def __init__(self, folder: Path, study: FakeStudy, contract: Contract) -> None:
         self.here, self.worker, self._study = folder / "here", study.out, study
-        self.place: Place = open_place(f"file://{folder}/store")
+        self.place: StoreFolder = open_place(f"file://{folder}/store")
         self.trial = Trial(contract, "noop", place=StudyPlace(STUDY, "night", "main", "all"))
         self.runs = CopiedRuns(self.place.url, self.here)
 

@@ -62,7 +62,7 @@ class Change(NamedTuple):
     row: tuple[str, str] | None = None
 
 
-Place = tuple[Change, ...]  # the edits that are possible there: one of them is made
+EditChoice = tuple[Change, ...]  # the edits that are possible there: one of them is made
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Site:
 
     strength: Strength
     odds: Odds
-    places: tuple[Place, ...]
+    places: tuple[EditChoice, ...]
     reached: bool = True  # whether a test that passes has executed it
     shows: bool = False  # whether who reads it knows, without the right answer, that it is changed
 
@@ -88,7 +88,7 @@ class Ways(NamedTuple):
     """How one test can be changed: one of the ways is drawn."""
 
     certain: bool
-    ways: tuple[tuple[Place, ...], ...]
+    ways: tuple[tuple[EditChoice, ...], ...]
     is_strong: bool = True  # no opposite, and likely to fail
     shows: bool = False  # whether who reads the test knows, without the right answer, that it is changed
 
@@ -113,7 +113,7 @@ class _Lot:
         return items[place]
 
 
-def fixed(*edits: Edit) -> tuple[Place, ...]:
+def fixed(*edits: Edit) -> tuple[EditChoice, ...]:
     """Edits that are made together, without a choice."""
     return tuple((Change(edit),) for edit in edits)
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from steelyard.contract.scaffold.languages import LANGUAGES
-from steelyard.contract.scaffold.write_contract import Asked, Written, write_contract
+from steelyard.contract.scaffold.write_contract import NewContract, SnapshotOrigin, write_contract
 from steelyard.contract.snapshot.git_source import check_local
 from steelyard.contract.snapshot.work_tree import uncommitted
 from steelyard.filesystem.tree import shown
@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
         check_local(str(args.git))
     source = None if args.git is None else Path(args.git)
     written = write_contract(
-        args.folder, Asked(source, args.commit, args.tree, args.id, args.language, args.question, _node())
+        args.folder,
+        SnapshotOrigin(source, args.commit, args.tree, args.id, args.language, args.question, _node()),
     )
     if args.git is not None and (changed := uncommitted(Path(args.git))):
         sys.stderr.write(
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _lines(args: argparse.Namespace, written: Written) -> list[str]:
+def _lines(args: argparse.Namespace, written: NewContract) -> list[str]:
     has_own_repo = args.git is None and args.tree is None and not args.question
     language = [f"for   {written.language} ({written.because}); --language chooses another"]
     return [

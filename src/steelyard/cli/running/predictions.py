@@ -39,7 +39,7 @@ from steelyard.importers.task import as_name
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.report.short_line import short_line
-from steelyard.verdict.required import Required
+from steelyard.verdict.required import RequiredAssurance
 
 _SHOWN = 3
 
@@ -186,7 +186,7 @@ def _written(
         yield predicted
 
 
-def graded_before(out: Path, wanted: set[Key], least: Required) -> dict[Key, dict[str, Any]]:
+def graded_before(out: Path, wanted: set[Key], least: RequiredAssurance) -> dict[Key, dict[str, Any]]:
     """The result lines of runs that need not be repeated: verified, graded, and not invalid."""
     found: dict[Key, dict[str, Any]] = {}
     for folder in find_runs(out.absolute()) if out.is_dir() else ():

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from steelyard.contract.parse.yaml_source import Place
+from steelyard.contract.parse.yaml_source import YamlPath
 
-KEYS: tuple[Place, ...] = (("environment", "network"), ("setup_network",), ("oracle", "network"))
+KEYS: tuple[YamlPath, ...] = (("environment", "network"), ("setup_network",), ("oracle", "network"))
 
 
-def allowed_host_problems(data: dict[str, Any]) -> Iterator[tuple[Place, str, str]]:
+def allowed_host_problems(data: dict[str, Any]) -> Iterator[tuple[YamlPath, str, str]]:
     environment = data.get("environment")
     environment = environment if isinstance(environment, dict) else {}
     opened = [key for key in KEYS if isinstance(_value_at(data, key), list)]
@@ -31,7 +31,7 @@ def allowed_host_problems(data: dict[str, Any]) -> Iterator[tuple[Place, str, st
         )
 
 
-def _value_at(data: Any, key: Place) -> Any:
+def _value_at(data: Any, key: YamlPath) -> Any:
     for part in key:
         data = data.get(part) if isinstance(data, dict) else None
     return "none" if data is None else data

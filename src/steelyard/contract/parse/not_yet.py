@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import Problem
 
 
 class Row(NamedTuple):
-    place: Place
+    place: YamlPath
     refused: Callable[[Any], bool]
     instead: str = ""
 

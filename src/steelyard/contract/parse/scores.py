@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.contract.parse.entries import Entries
-from steelyard.contract.parse.yaml_source import Place, dotted
+from steelyard.contract.parse.yaml_source import YamlPath, dotted
 from steelyard.errors import Problem
 
-_ProblemAt = tuple[Place, str, str]
+_ProblemAt = tuple[YamlPath, str, str]
 EFFICIENCY = "efficiency"
 
 

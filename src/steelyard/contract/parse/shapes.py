@@ -18,11 +18,11 @@ from steelyard.contract.model import ANSWER, GENERATED
 from steelyard.contract.parse.allowed_host_keys import allowed_host_problems
 from steelyard.contract.parse.entries import Entries
 from steelyard.contract.parse.exports import export_problems
-from steelyard.contract.parse.yaml_source import Place, dotted
+from steelyard.contract.parse.yaml_source import YamlPath, dotted
 from steelyard.errors import Problem
 from steelyard.sandbox_paths import WORKSPACE
 
-_ProblemAt = tuple[Place, str, str]
+_ProblemAt = tuple[YamlPath, str, str]
 NO_WORKSPACE = "a contract without a workspace"
 NOTE = "llm_judge"
 JUDGE = "`judge: {}`, or name its models"
@@ -55,7 +55,7 @@ def _compliance(data: dict[str, Any]) -> Iterator[_ProblemAt]:
     oracle = data.get("oracle")
     if not isinstance(oracle, dict) or oracle.get("compliance") is None:
         return
-    place: Place = ("oracle", "compliance")
+    place: YamlPath = ("oracle", "compliance")
     if data.get("expected_outcome") != "refusal":
         yield place, "only where a refusal is right", "expected_outcome: refusal"
     elif data.get("workspace") == "none" or data.get("steps"):

@@ -32,7 +32,7 @@ PLAIN, TEXT, ALIAS = "plain", "text", "alias"  # tags of composed nodes
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ODD = deferred_pattern("[\\0\\ud800-\\udfff]")  # no file name, argument or variable can hold a NUL
 
-Place = tuple[str | int, ...]
+YamlPath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Source:
 
     file: str
     data: dict[str, Any]
-    positions: Mapping[Place, str]
+    positions: Mapping[YamlPath, str]
 
-    def where(self, place: Place) -> str:
+    def where(self, place: YamlPath) -> str:
         """The position of the deepest part of `place` that is written down."""
         for end in range(len(place), -1, -1):
             if place[:end] in self.positions:
@@ -165,10 +165,10 @@ class _Reader:
     file: str
     document: Any = None
     values: int = 0
-    positions: dict[Place, str] = field(default_factory=dict)
+    positions: dict[YamlPath, str] = field(default_factory=dict)
     known: dict[int, tuple[Any, int]] = field(default_factory=dict)
 
-    def value(self, node: yaml.Node, place: Place) -> Any:
+    def value(self, node: yaml.Node, place: YamlPath) -> Any:
         self.positions.setdefault(place, _at(self.file, node.start_mark))  # that of its key, if it has one
         if node.tag is ALIAS:
             value, count = self.known[id(node.value)]
@@ -185,7 +185,7 @@ class _Reader:
         self.known[id(node)] = (value, self.values - before)
         return value
 
-    def _mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, place: YamlPath) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, inner in node.value:
             key = self._key(name)
@@ -222,12 +222,12 @@ class _Reader:
             raise _fault_at(self.file, node, TOO_MANY)
 
 
-def dotted(place: Place) -> str:
+def dotted(place: YamlPath) -> str:
     """A place as people write it: `oracle.checks[0].timeout_s`."""
     return "".join(_dotted_parts(place))
 
 
-def _dotted_parts(place: Place) -> Iterator[str]:
+def _dotted_parts(place: YamlPath) -> Iterator[str]:
     for number, part in enumerate(place):
         if isinstance(part, int):
             yield f"[{part}]"

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from steelyard.contract.allowed_hosts import MOST_HOSTS, check_host
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
-from steelyard.importers.collected import Collected
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
+from steelyard.importers.collected import FaultCollector
 from steelyard.importers.harbor.model import Environment, HarborTask, Phase, Step, Verifier
 from steelyard.importers.reading import fault
 from steelyard.importers.task import Options
@@ -38,14 +38,14 @@ class Reach(NamedTuple):
 
 
 class _NetworkRequest(NamedTuple):
-    place: Place  # the key that says so
+    place: YamlPath  # the key that says so
     mode: str | None
     hosts: tuple[str, ...] = ()
 
 
 def reach_of(task: HarborTask, source: Source, options: Options) -> Reach:
     _check_words(task, source)
-    found = Collected()
+    found = FaultCollector()
     with found:
         agent = _allowed_hosts(task, source, options, "agent")
     with found:
@@ -79,11 +79,11 @@ def _check_words(task: HarborTask, source: Source) -> None:
             _contradicts(source, (*place, "allowed_hosts"), f"allow_internet = {str(allowed).lower()}", LISTS)
 
 
-def _contradicts(source: Source, key: Place, other: str, fix: str = "") -> NoReturn:
+def _contradicts(source: Source, key: YamlPath, other: str, fix: str = "") -> NoReturn:
     raise fault(source.where(key), dotted(key), f"contradicts {other}", fix)
 
 
-def _phases(task: HarborTask) -> Iterator[tuple[Place, Phase | Environment]]:
+def _phases(task: HarborTask) -> Iterator[tuple[YamlPath, Phase | Environment]]:
     yield ("environment",), task.environment
     yield ("agent",), task.agent
     yield from _with_its_environment(("verifier",), task.verifier)
@@ -92,7 +92,7 @@ def _phases(task: HarborTask) -> Iterator[tuple[Place, Phase | Environment]]:
         yield from _with_its_environment(("steps", number, "verifier"), step.verifier)
 
 
-def _with_its_environment(place: Place, phase: Phase) -> Iterator[tuple[Place, Phase | Environment]]:
+def _with_its_environment(place: YamlPath, phase: Phase) -> Iterator[tuple[YamlPath, Phase | Environment]]:
     yield place, phase
     if (apart := _environment_of(phase)) is not None:
         yield (*place, "environment"), apart
@@ -116,7 +116,7 @@ def _request_of(task: HarborTask, role: _Role) -> _NetworkRequest:
     )
 
 
-def _own(place: Place, phase: Phase) -> _NetworkRequest | None:
+def _own(place: YamlPath, phase: Phase) -> _NetworkRequest | None:
     """What an agent or a verifier says for itself, or an environment of its own says for it."""
     apart = _environment_of(phase)
     return _network_request(place, phase) or (
@@ -138,7 +138,7 @@ def _allow_internet(phase: Phase | Environment) -> bool | None:
     return phase.allow_internet if isinstance(phase, Environment) else None
 
 
-def _network_request(place: Place, phase: Phase | Environment) -> _NetworkRequest | None:
+def _network_request(place: YamlPath, phase: Phase | Environment) -> _NetworkRequest | None:
     if phase.network_mode is not None:
         return _NetworkRequest((*place, "network_mode"), phase.network_mode, phase.allowed_hosts or ())
     if phase.allowed_hosts:

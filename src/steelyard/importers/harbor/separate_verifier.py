@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.model import PINNED_PATTERN
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
 from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, is_pinned, user_of
 from steelyard.importers.harbor.limits import limits
 from steelyard.importers.harbor.model import Artifact, Environment, HarborTask, Step, Verifier
@@ -35,7 +35,7 @@ class ConvertedVerifier(NamedTuple):
     number: int = 0
 
     @property
-    def _levels(self) -> Iterator[tuple[Place, str, Verifier]]:
+    def _levels(self) -> Iterator[tuple[YamlPath, str, Verifier]]:
         """(where the options are, the folder of its tests, the options); the step's own first."""
         if self.step is not None:
             yield ("steps", self.number, "verifier"), f"steps/{self.step.name}/tests", self.step.verifier
@@ -73,7 +73,7 @@ class ConvertedVerifier(NamedTuple):
         }
         return {"separate": separate, **(self._user(own) if own else {})}
 
-    def _environment(self) -> tuple[Place, Environment]:
+    def _environment(self) -> tuple[YamlPath, Environment]:
         for place, _, level in self._levels:
             if level.environment is not None:
                 return (*place, "environment"), level.environment
@@ -121,11 +121,11 @@ class ConvertedVerifier(NamedTuple):
                 yield {"cmd": hook.command, "timeout_s": hook.timeout_sec}
 
     def _artifacts(self) -> Iterator[dict[str, Any]]:
-        listed: list[tuple[Place, str | Artifact]] = [
+        listed: list[tuple[YamlPath, str | Artifact]] = [
             (("artifacts", number), one) for number, one in enumerate(self.task.artifacts)
         ]
         if self.step is not None:
-            at: Place = ("steps", self.number, "artifacts")
+            at: YamlPath = ("steps", self.number, "artifacts")
             listed += [((*at, number), one) for number, one in enumerate(self.step.artifacts)]
         for place, one in listed:
             artifact = Artifact(source=one) if isinstance(one, str) else one

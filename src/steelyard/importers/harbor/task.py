@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from steelyard.contract.model import PINNED_PATTERN, SYSTEM_FOLDERS
 from steelyard.contract.parse.yaml_source import Source, dotted
 from steelyard.filesystem.tree import shown
-from steelyard.importers.collected import Collected
+from steelyard.importers.collected import FaultCollector
 from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, DockerfileParts, is_pinned, part
 from steelyard.importers.harbor.limits import limits
 from steelyard.importers.harbor.model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
@@ -36,7 +36,7 @@ from steelyard.importers.task import (
     BRIEF,
     HARBOR_FILE,
     REPO,
-    Copied,
+    FileCopy,
     Options,
     Task,
     as_name,
@@ -55,7 +55,7 @@ class Container(NamedTuple):
     """Where the task runs, and the repository that it starts from."""
 
     environment: dict[str, Any]
-    copied: dict[str, Copied]
+    copied: dict[str, FileCopy]
     setup: tuple[str, ...] = ()
     network: str | None = None  # of building or setting up
     notes: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
     """`as_aec`: whether keys of aec-bench are known; None: if the task has one."""
     source = read_toml(folder, FILE)
     aec = as_aec if as_aec is not None else is_aec(source)
-    found = Collected()
+    found = FaultCollector()
     with found:
         _check_compose(folder)
     with found:
@@ -75,7 +75,7 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
     raise AssertionError("settle raises what kept the task from being converted")
 
 
-def _convert(task: HarborTask, source: Source, folder: Path, options: Options, found: Collected) -> Task:
+def _convert(task: HarborTask, source: Source, folder: Path, options: Options, found: FaultCollector) -> Task:
     """Raises ContractFault with the problems of every part, and those that were found before."""
     aec = isinstance(task, AecTask)
     with found:
@@ -151,7 +151,7 @@ def _check_compose(folder: Path) -> None:
 def _single_step(given: ReadTask, *, aec: bool) -> StepKeys:
     """What a task in one step asks for, and how it is verified."""
     task, source, folder, options, _ = given
-    found = Collected()
+    found = FaultCollector()
     instruction = ""
     with found:
         _check_verifier(folder)
@@ -163,9 +163,9 @@ def _single_step(given: ReadTask, *, aec: bool) -> StepKeys:
     with found:
         oracle: dict[str, Any] = {"checks": [_verifier(given, instruction if aec else "")]}
     found.raise_all()
-    copied = {"tests": Copied(folder / "tests", folder)}
+    copied = {"tests": FileCopy(folder / "tests", folder)}
     if (folder / "solution").is_dir():
-        copied["solution"] = Copied(folder / "solution", folder)
+        copied["solution"] = FileCopy(folder / "solution", folder)
     if (folder / "solution" / "solve.sh").is_file():
         oracle["reference"] = {"script": "solution/solve.sh", **({"env": env} if env else {})}
     return StepKeys({"brief_file": BRIEF, "oracle": oracle, **_budget(task)}, {BRIEF: brief}, copied)
@@ -193,7 +193,7 @@ def _container(task: HarborTask, source: Source, folder: Path, options: Options)
         return Container({**system, "image": wanted.docker_image, **unpinned}, {})
     with _explain_failures(folder):
         unpinned = {} if is_pinned(read_text(folder, "environment/Dockerfile")) else {"allow_unpinned": True}
-    copied = {"environment": Copied(folder / "environment", folder)}
+    copied = {"environment": FileCopy(folder / "environment", folder)}
     return Container({**system, "build": "environment", **unpinned}, copied, network="host")
 
 
@@ -211,7 +211,7 @@ def _without_image(task: HarborTask, source: Source, folder: Path, workdir: str 
     if any(one.is_folder for one in parted.moved) and (context / ".dockerignore").exists():
         raise fault(f"{context}/.dockerignore", "", f"beside a COPY of a folder {NEEDS}")
     copied = {
-        REPO if one.dest == "." else f"{REPO}/{one.dest}": Copied(context / one.source, context)
+        REPO if one.dest == "." else f"{REPO}/{one.dest}": FileCopy(context / one.source, context)
         for one in parted.moved
     }
     at = {} if place_name == WORKSPACE else {"workdir": place_name}

@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.contract.parse.host_variables import TEMPLATE
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
-from steelyard.importers.collected import Collected
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
+from steelyard.importers.collected import FaultCollector
 from steelyard.importers.reading import fault
 from steelyard.importers.task import Options
 
 
-def resolved(env: Mapping[str, str], at: Place, source: Source, options: Options) -> dict[str, str]:
+def resolved(env: Mapping[str, str], at: YamlPath, source: Source, options: Options) -> dict[str, str]:
     """What the operator lets a task take stays a template, and gets its value when a sandbox is started."""
-    found, values = Collected(), {}
+    found, values = FaultCollector(), {}
     for key, text in env.items():
         with found:
             values[key] = _value(text, (*at, key), source, options)
@@ -28,7 +28,7 @@ def resolved(env: Mapping[str, str], at: Place, source: Source, options: Options
     return values
 
 
-def _value(text: str, place: Place, source: Source, options: Options) -> str:
+def _value(text: str, place: YamlPath, source: Source, options: Options) -> str:
     def put(found: re.Match[str]) -> str:
         name, default = found[1], found[2]
         if name in options.take_env:

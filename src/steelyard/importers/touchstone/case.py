@@ -25,7 +25,7 @@ from steelyard.contract.parse.yaml_source import Source, read_yaml
 from steelyard.importers.reading import UnsupportedKey, existing, fault, plain_name, read_text, validated
 from steelyard.importers.repositories import repository_of
 from steelyard.importers.strict import Strict
-from steelyard.importers.task import BRIEF, REPO, Copied, Options, Task, brief_of, checked_id
+from steelyard.importers.task import BRIEF, REPO, FileCopy, Options, Task, brief_of, checked_id
 from steelyard.importers.touchstone.graders import Graders, convert_graders
 
 FILE = "case.yaml"
@@ -157,7 +157,7 @@ def _brief(case: Case, source: Source, folder: Path) -> str:
 
 def _repository(
     case: Case, source: Source, folder: Path, options: Options
-) -> tuple[dict[str, Any], dict[str, Copied]]:
+) -> tuple[dict[str, Any], dict[str, FileCopy]]:
     if case.source is None:
         return {"tree": REPO}, {}
     if case.source.repo is not None:
@@ -167,7 +167,7 @@ def _repository(
     path = existing(folder, str(case.source.path), where, field)
     if not path.is_dir():
         raise fault(where, field, f"{case.source.path} is not a folder")
-    return {"tree": REPO}, {REPO: Copied(path, folder, GIT)}
+    return {"tree": REPO}, {REPO: FileCopy(path, folder, GIT)}
 
 
 def _variables(case: Case) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from steelyard.study.cluster.worker import FAULTS, Answer, CopyTo, Grading, Task
 from steelyard.study.cluster.worker_runs import WorkerRuns, recorded_use, worker_runs
 from steelyard.study.gate import Gate, Withheld
 from steelyard.study.observer import Observer, SerialObserver, TrialResult
-from steelyard.study.retry_policy import RetryPolicy
+from steelyard.study.retry_policy import TrialRetryPolicy
 
 POLL_S = 0.5
 STOP_S = 60.0
@@ -53,7 +53,7 @@ class RayEngine:
     grading: Grading = field(default_factory=Grading)
     gate: Gate = field(default_factory=Gate)
     observer: Observer = field(default_factory=Observer)
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    retry: TrialRetryPolicy = field(default_factory=TrialRetryPolicy)
     interrupted: Callable[[], str] = field(default=lambda: "")
 
     def run(self, trials: Iterable[Trial]) -> Iterator[TrialResult]:

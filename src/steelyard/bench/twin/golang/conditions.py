@@ -16,7 +16,7 @@ from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.golang.literals import Literals, called, plain
 from steelyard.bench.twin.golang.scope import Scope, is_condition
 from steelyard.bench.twin.plausible.strings import other_beginnings, other_ends
-from steelyard.bench.twin.sites import UNSTEADY, Change, Odds, Place, Strength
+from steelyard.bench.twin.sites import UNSTEADY, Change, EditChoice, Odds, Strength
 from steelyard.bench.twin.syntax_nodes import Others, replaced, text_of, values_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class AssertionChange(NamedTuple):
 
     strength: Strength
     odds: Odds
-    places: tuple[Place, ...]
+    places: tuple[EditChoice, ...]
     table: int = -1
     row: int = -1
     reached: bool = True
@@ -260,5 +260,5 @@ def _after(value: Node, edit: Edit) -> str:
     return before.decode(errors="replace") + edit.text + after.decode(errors="replace")
 
 
-def _place(edits: list[Edit]) -> Place:
+def _place(edits: list[Edit]) -> EditChoice:
     return tuple(Change(edit) for edit in edits)

@@ -26,7 +26,7 @@ from steelyard.bench.twin.javascript.opposites import (
     opposite,
 )
 from steelyard.bench.twin.plausible.strings import other_beginnings, other_ends
-from steelyard.bench.twin.sites import Change, Odds, Place, Site, Strength, fixed
+from steelyard.bench.twin.sites import Change, EditChoice, Odds, Site, Strength, fixed
 from steelyard.bench.twin.syntax_nodes import Others, Vary, replaced, text_of, values_of
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ def _is_text(node: Node) -> bool:
     return node.type in {"string", "template_string"}
 
 
-def _place(edits: Iterable[Edit]) -> Place:
+def _place(edits: Iterable[Edit]) -> EditChoice:
     return tuple(Change(edit) for edit in edits)
 
 

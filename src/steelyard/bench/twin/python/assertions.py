@@ -30,7 +30,7 @@ from steelyard.bench.twin.python.literals import Vary, other_texts
 from steelyard.bench.twin.python.opposites import depends_on_order, is_steady, opposite
 from steelyard.bench.twin.python.text import Text, literal
 from steelyard.bench.twin.python.vocabulary import Vocabulary
-from steelyard.bench.twin.sites import Change, Odds, Place, Site, Strength, fixed
+from steelyard.bench.twin.sites import Change, EditChoice, Odds, Site, Strength, fixed
 from steelyard.deferred.data_class import dataclass
 
 _OPPOSITES = (
@@ -252,7 +252,7 @@ class Assertions:
             others = [self.text.edit(kind, one) for one in _CLASSES if one != kind.id]
             yield Site(Strength.VALUE, Odds.CERTAIN, (self._place(others),))
 
-    def _place(self, edits: Iterable[Edit]) -> Place:
+    def _place(self, edits: Iterable[Edit]) -> EditChoice:
         return tuple(Change(edit) for edit in edits if self.text.keeps_lines(edit))
 
     def _called(self, call: ast.Call) -> Iterator[Site]:

@@ -21,7 +21,17 @@ from steelyard.bench.twin.base import Edit, Twin, edited, overlap
 from steelyard.bench.twin.messages import Message, companion_edits, marked_units
 from steelyard.bench.twin.readings import Readings
 from steelyard.bench.twin.rust.literals import Literals, parts_of, words_of
-from steelyard.bench.twin.sites import UNSTEADY, Change, Odds, Place, Site, Strength, Ways, fixed, ways_of
+from steelyard.bench.twin.sites import (
+    UNSTEADY,
+    Change,
+    EditChoice,
+    Odds,
+    Site,
+    Strength,
+    Ways,
+    fixed,
+    ways_of,
+)
 from steelyard.bench.twin.syntax_nodes import Others, text_of
 from steelyard.grammars import RUST, parse
 
@@ -143,7 +153,7 @@ def _functions(root: Node) -> Iterator[tuple[str, Node]]:
 class _AssertionChange(NamedTuple):
     strength: Strength
     odds: Odds
-    places: tuple[Place, ...]
+    places: tuple[EditChoice, ...]
     reached: bool = True
     shows: bool = False
 
@@ -347,7 +357,7 @@ def _is_bound_again(name: str, body: Node) -> bool:
     )
 
 
-def _place(others: Others) -> Place:
+def _place(others: Others) -> EditChoice:
     return tuple(Change(edit) for edit in others.edits)
 
 

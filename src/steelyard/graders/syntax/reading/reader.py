@@ -14,12 +14,12 @@ from steelyard.graders.syntax.reading.outline import (
     INLINED_TOKENS,
     NO_CASES,
     NOT_AWAITED,
-    Called,
+    CallSite,
     Outline,
     Skip,
     Unit,
 )
-from steelyard.graders.syntax.reading.regions import WHY, Passed, passed
+from steelyard.graders.syntax.reading.regions import WHY, RegionMark, passed
 from steelyard.graders.syntax.reading.skip_words import HOOKS, MARK, MARKERS, NAMES, OPTION, imported, regex
 from steelyard.graders.syntax.reading.tables import PARAMETRISERS, is_empty, row_attribute, rows_of
 from steelyard.graders.syntax.reading.tokens import Tokens, is_word, line_of, names, text_of, tokens, words
@@ -93,7 +93,7 @@ class Reader:
             for unit in self.outline.units:
                 unit.collected &= last[unit.qual] is unit and unit.qual not in self.outline.values
 
-    def _pass(self, place: Passed, scope: Scope) -> Scope | None:  # noqa: C901, PLR0911, PLR0912  # one role a line
+    def _pass(self, place: RegionMark, scope: Scope) -> Scope | None:  # noqa: C901, PLR0911, PLR0912  # one role a line
         node, role = place.node, place.role
         if role in ("function", "group"):
             return self._begin(
@@ -250,12 +250,12 @@ class Reader:
 
     # --- statements
 
-    def _condition(self, place: Passed, scope: Scope, *, negated: bool) -> None:
+    def _condition(self, place: RegionMark, scope: Scope, *, negated: bool) -> None:
         condition = place.match["condition"][0]
         at = place.match.get("at", [place.node])[0]
         self._claim(conditions(tokens(condition, self.grammar), negated=negated), at, scope)
 
-    def _loop(self, place: Passed, scope: Scope) -> None:
+    def _loop(self, place: RegionMark, scope: Scope) -> None:
         if scope.unit is not None:
             self._table(place.match["rows"][0], scope)
             names = words(tokens(place.match["names"][0], self.grammar))
@@ -318,7 +318,7 @@ class Reader:
             elif links[-1].args is not None:
                 found = partial(tokens, node, self.grammar, 200)
                 scope.unit.calls.append(
-                    Called(links[-1].name, found, line_of(node), scope.guards, scope.dead, scope.nested)
+                    CallSite(links[-1].name, found, line_of(node), scope.guards, scope.dead, scope.nested)
                 )
             if links[-1].name in PARAMETRISERS:
                 self._each(node, links, scope)

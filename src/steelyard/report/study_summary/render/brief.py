@@ -10,7 +10,7 @@ from steelyard.report.study_summary.model import (
     MOST_COMPARED,
     AgentComparison,
     AgentNumbers,
-    Counted,
+    CountedRate,
     Spread,
     StudySummary,
 )
@@ -106,7 +106,7 @@ def _singles(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
 
 def _modes(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     """By mode, the most frequent first: who showed it, and how often."""
-    found: dict[str, list[tuple[AgentNumbers, Counted]]] = {}
+    found: dict[str, list[tuple[AgentNumbers, CountedRate]]] = {}
     for one in agents:
         for each in one.tags:
             found.setdefault(each.name, []).append((one, each))
@@ -119,7 +119,7 @@ def _modes(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
         yield Section("Failure modes", ("mode", "trials", "agents"), rows, lines, whole=False)
 
 
-def _who(found: Sequence[tuple[AgentNumbers, Counted]]) -> str:
+def _who(found: Sequence[tuple[AgentNumbers, CountedRate]]) -> str:
     ordered = sorted(found, key=lambda pair: -pair[1].count)
     names = [one.agent if each.of == 1 else f"{one.agent} ({counted(each)})" for one, each in ordered]
     return _names(names, MOST_NAMES)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.report.percent import amount, percent
-from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Counted, StudySummary
+from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, CountedRate, StudySummary
 from steelyard.report.study_summary.render.variation import (
     VARIATION_COLUMNS,
     variation_lines,
@@ -245,7 +245,7 @@ def _errors(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
         )
 
 
-def _rows_of(found: Sequence[tuple[str, Sequence[Counted]]]) -> tuple[tuple[str, ...], ...]:
+def _rows_of(found: Sequence[tuple[str, Sequence[CountedRate]]]) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (agent, each.name, counted(each), rate(each.rate))
         for agent, names in found
@@ -253,7 +253,7 @@ def _rows_of(found: Sequence[tuple[str, Sequence[Counted]]]) -> tuple[tuple[str,
     )
 
 
-def _left_out(found: Iterable[tuple[str, Sequence[Counted]]]) -> tuple[str, ...]:
+def _left_out(found: Iterable[tuple[str, Sequence[CountedRate]]]) -> tuple[str, ...]:
     """A line for each agent that has more names than `_rows_of` shows."""
     return tuple(
         f"{agent}: {len(names) - MOST_MODES:,} less frequent ones are not shown; --json has them"
