@@ -78,7 +78,7 @@ def test_a_request_waits_for_others_that_hold_what_it_needs() -> None:
         second = asyncio.create_task(budget.reserve(need()))
         await asyncio.sleep(0)
         assert not second.done()
-        budget.settle(first, Usage(100, 50), Cost(Decimal(0), None, "library", ""))
+        budget.charge(first, Usage(100, 50), Cost(Decimal(0), None, "library", ""))
         return [first.output, (await second).output]
 
     assert asyncio.run(both()) == [399, 239]
@@ -89,7 +89,7 @@ def test_settling_twice_charges_once() -> None:
         budget = ModelBudget(Caps(tokens=5000))
         one = await budget.reserve(need())
         for _ in range(2):
-            budget.settle(one, Usage(100, 50), None)
+            budget.charge(one, Usage(100, 50), None)
         return budget.tokens
 
     assert asyncio.run(settle()) == 150
@@ -99,7 +99,7 @@ def test_prompts_are_estimated_by_the_largest_ratio_of_the_run() -> None:
     async def ratio() -> float:
         budget = ModelBudget(Caps(tokens=50_000))
         one = await budget.reserve(need(prompt_bytes=1000))
-        budget.settle(one, Usage(800, 10), None)
+        budget.charge(one, Usage(800, 10), None)
         return budget.ratio
 
     assert asyncio.run(ratio()) == pytest.approx(0.88)
@@ -109,7 +109,7 @@ def test_tokens_that_a_provider_adds_to_every_prompt_are_reserved_too() -> None:
     async def prompt() -> int:
         budget = ModelBudget(Caps(tokens=50_000))
         one = await budget.reserve(need(prompt_bytes=100))
-        budget.settle(one, Usage(1000, 10), None)
+        budget.charge(one, Usage(1000, 10), None)
         return (await budget.reserve(need(prompt_bytes=200))).tokens - 1000
 
     assert asyncio.run(prompt()) == 200 + 900 + 1

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import OperatorFault
-from steelyard.judge.calibration import LabelledPair, calibrated, read_labels
+from steelyard.judge.calibration import LabelledPair, calibrate, read_labels
 from steelyard.judge.judgement import Opinion, rule
 
 PASSES, FAILS = LabelledPair("PASS", "PASS"), LabelledPair("FAIL", "FAIL")
@@ -22,7 +22,7 @@ GOOD = [PASSES] * 45 + [FAILS] * 45 + [REFUSED] * 2 + [LET_THROUGH] * 1
 
 
 def test_a_judge_that_agrees_with_people_is_ready() -> None:
-    found = calibrated(GOOD)
+    found = calibrate(GOOD)
     assert (found.ready, found.missing) == (True, ())
     assert found.table == (45, 2, 1, 45)
     assert (found.false_pass.successes, found.false_pass.trials) == (1, 46)
@@ -43,14 +43,14 @@ def test_a_judge_that_agrees_with_people_is_ready() -> None:
     ],
 )
 def test_what_is_missing_is_said(labelled: list[LabelledPair], why: str) -> None:
-    found = calibrated(labelled)
+    found = calibrate(labelled)
     assert not found.ready
     assert any(why in reason for reason in found.missing)
 
 
 @given(st.lists(st.sampled_from([PASSES, FAILS, LET_THROUGH, REFUSED, LOST]), max_size=200))
 def test_every_label_is_counted_once(labelled: list[LabelledPair]) -> None:
-    found = calibrated(labelled)
+    found = calibrate(labelled)
     assert found.table.total + found.unreadable.successes == len(labelled)
     assert found.false_pass.trials + found.false_fail.trials == found.table.total
     json.dumps(found.to_json(), allow_nan=False)

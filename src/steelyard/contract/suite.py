@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.contract.parse import explain as explanation
-from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted, read_yaml
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path, read_yaml
 from steelyard.errors import ContractFault, Problem
 
 SHARED = ("graders", "judge", "policy", "budget")
@@ -43,7 +43,7 @@ def _refuse_others(suite: Source) -> None:
     wrong = [
         Problem(
             suite.where((key,)),
-            dotted((key,)),
+            dotted_path((key,)),
             "unknown key",
             explanation.suggestion(key, SHARED) or f"{', '.join(SHARED)}",
         )

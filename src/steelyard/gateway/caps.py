@@ -2,7 +2,7 @@
 
     reserve    prompt + most output, in tokens and in dollars or units     before a request is forwarded
     overshoot  what an answer uses so far is more than the caps leave      at each chunk; the answer is cut there
-    settle     what was really used takes the place of the reservation     when its answer has ended
+    charge     what was really used takes the place of the reservation     when its answer has ended
 
 A request whose prompt fits but whose whole answer does not gets the rest as its allowance, and its answer is cut there.
 While other requests are under way and hold reservations, a request that does not fit waits for them; so requests at the
@@ -140,7 +140,7 @@ class ModelBudget:
         reservation.units = max(reservation.units, so_far.units)
         return ""
 
-    def settle(self, reservation: Reservation, usage: Usage | None, cost: Cost | None) -> None:
+    def charge(self, reservation: Reservation, usage: Usage | None, cost: Cost | None) -> None:
         """With what was really used; nothing where no answer came. The second call for a reservation does nothing."""
         if reservation not in self._held:
             return

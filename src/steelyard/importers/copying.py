@@ -52,7 +52,7 @@ def copy(copied: FileCopy, to: Path, room: Room) -> None:
 
 def _copy_folder(copied: FileCopy, to: Path, room: Room) -> None:
     to.mkdir(parents=True, exist_ok=True)
-    for entry, name in walked(copied.source, copied.leave):
+    for entry, name in walk_files(copied.source, copied.leave):
         here = f"{to}/{name}"
         if entry.is_symlink():
             room.take(entry.path, files=1)
@@ -64,7 +64,7 @@ def _copy_folder(copied: FileCopy, to: Path, room: Room) -> None:
             _copy_file(entry.path, here, room)
 
 
-def walked(top: Path, leave: frozenset[str]) -> Iterator[tuple[os.DirEntry[str], str]]:
+def walk_files(top: Path, leave: frozenset[str]) -> Iterator[tuple[os.DirEntry[str], str]]:
     """Folders before what is in them, nothing followed, in one order on every machine."""
     pending = [(str(top), "", 0)]
     while pending:

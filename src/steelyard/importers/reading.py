@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from steelyard.contract.parse.explain import explain, known_keys
 from steelyard.contract.parse.files import bad_name, inside
-from steelyard.contract.parse.yaml_source import MOST_BYTES, MOST_DEPTH, Source, YamlPath, dotted
+from steelyard.contract.parse.yaml_source import MOST_BYTES, MOST_DEPTH, Source, YamlPath, dotted_path
 from steelyard.deferred import model as models
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
@@ -154,9 +154,9 @@ def _unsound(source: Source) -> Problem | None:
     while pending:
         place, value = pending.pop()
         if len(place) > MOST_DEPTH:
-            return Problem(source.where(place[:1]), dotted(place[:1]), "nested too deep")
+            return Problem(source.where(place[:1]), dotted_path(place[:1]), "nested too deep")
         if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
-            return Problem(source.where(place), dotted(place), "has half a character (a lone surrogate)")
+            return Problem(source.where(place), dotted_path(place), "has half a character (a lone surrogate)")
         if isinstance(value, dict):
             pending += [((*place, key), inner) for key, inner in value.items()]
         elif isinstance(value, list):
@@ -164,12 +164,12 @@ def _unsound(source: Source) -> Problem | None:
     return None
 
 
-def validated(source: Source, model: type[Model], unsupported: Iterable[UnsupportedKey] = ()) -> Model:
+def read_model(source: Source, model: type[Model], unsupported: Iterable[UnsupportedKey] = ()) -> Model:
     """The data as the model has it; every unknown, wrong or unsupported key at once."""
     if (unsound := _unsound(source)) is not None:
         raise ContractFault(unsound)
     problems = [
-        Problem(source.where(row.place), dotted(row.place), row.why, row.fix)
+        Problem(source.where(row.place), dotted_path(row.place), row.why, row.fix)
         for row in unsupported
         if row.refused(_value(source.data, row.place))
     ]

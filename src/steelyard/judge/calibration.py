@@ -76,7 +76,7 @@ class Calibration:
 _NAMED = ("table", "agreement", "false_pass", "false_fail", "unreadable")
 
 
-def calibrated(labelled: Iterable[LabelledPair], thresholds: Thresholds = THRESHOLDS) -> Calibration:
+def calibrate(labelled: Iterable[LabelledPair], thresholds: Thresholds = THRESHOLDS) -> Calibration:
     pairs = list(labelled)
     read = [pair for pair in pairs if pair.judge in {"PASS", "FAIL"}]
     verdicts = [(pair.human, pair.judge) for pair in read]

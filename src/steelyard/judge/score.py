@@ -13,9 +13,9 @@ import json
 from collections.abc import Iterator
 
 from steelyard.judge.ask import Panel, answer_of, at_once, obeys
-from steelyard.judge.fence import Fence, clipped, visible
+from steelyard.judge.fence import Fence, clip, visible
 from steelyard.judge.judge_input import MAX_DIFF_BYTES
-from steelyard.judge.prompt import BRIEF_BYTES, Chance, Prompt, planted_section, quoted
+from steelyard.judge.prompt import BRIEF_BYTES, Chance, Prompt, planted_section, quote_lines
 from steelyard.judge.provider import Juror, NoAnswer
 from steelyard.judge.reply import Score, Unreadable
 from steelyard.judge.scoring import RUBRIC_BYTES, ModelScore, ScoredWork
@@ -90,8 +90,8 @@ def _scoring(produced: ScoredWork, juror: Juror, panel: Panel) -> ModelScore:
 
 def _parts(produced: ScoredWork, chance: Chance) -> Iterator[str]:
     yield f"The NONCE of this question is {chance.fence.nonce}."
-    yield f"The rubric:\n\n{quoted(clipped(produced.rubric, RUBRIC_BYTES))}"
-    yield f"The task, as the agent was given it:\n\n{quoted(clipped(produced.brief, BRIEF_BYTES))}"
+    yield f"The rubric:\n\n{quote_lines(clip(produced.rubric, RUBRIC_BYTES))}"
+    yield f"The task, as the agent was given it:\n\n{quote_lines(clip(produced.brief, BRIEF_BYTES))}"
     yield chance.fence.around("output", shown_diff(produced.diff, MAX_DIFF_BYTES).text or "(nothing)")
     yield planted_section(chance)
     yield _AFTER

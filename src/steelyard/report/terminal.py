@@ -84,7 +84,7 @@ class Columns:
             StyledText((result["run"] or "-").rsplit("-", 1)[-1] or "-", "dim"),
             StyledText(one_line(result["contract"]["id"], 40)),
             StyledText(one_line(str(result["agent"]), 40)),
-            coloured(result["verdict"]),
+            style_verdict(result["verdict"]),
             *(gate_mark(result, gate, unicode=unicode) for gate in (GATES if self.gated else ())),
             StyledText(number(result["score"])),
             *(cells[name]() for name in self.more),
@@ -133,7 +133,7 @@ def _as_expected(result: Mapping[str, Any], wanted: str) -> StyledText:
     return StyledText(f"NOT {wanted}", "bold red")
 
 
-def coloured(verdict: str) -> StyledText:
+def style_verdict(verdict: str) -> StyledText:
     return StyledText(verdict, COLOURS.get(verdict, ""))
 
 
@@ -280,7 +280,7 @@ def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:
         cells = (
             StyledText(one_line(grade["name"], 40)),
             StyledText(grade["type"]),
-            coloured(grade["outcome"]),
+            style_verdict(grade["outcome"]),
             StyledText(number(grade["score"])),
             StyledText(counts_as(grade), "dim"),
             StyledText(one_line(grade["why"])),

@@ -424,7 +424,7 @@ def watching() -> Watching:
     return watching_for(table_here())
 
 
-def sealed(*, notify: bool = False) -> int:
+def program_descriptor(*, notify: bool = False) -> int:
     """The program for this machine in memory, as a descriptor."""
     descriptor = os.memfd_create("seccomp", os.MFD_CLOEXEC)
     os.write(descriptor, program(table_here(), notify=notify))

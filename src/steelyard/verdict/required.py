@@ -59,7 +59,7 @@ class RequiredAssurance:
 NOTHING = RequiredAssurance({})
 
 
-def required(text: str) -> RequiredAssurance:
+def parse_required(text: str) -> RequiredAssurance:
     """What the operator typed; a wrong word is found before anything is spent."""
     least: dict[str, str | float] = {}
     for word in filter(None, (part.strip() for part in text.split(","))):

@@ -19,7 +19,7 @@ from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.draw import GRAINS, Draw, Grain
 from steelyard.bench.twin.halves import RUNS, join, run_halves, twins_of
 from steelyard.bench.twin.pairs import key_of
-from steelyard.bench.twin.python.text import parsed
+from steelyard.bench.twin.python.text import parse_source
 from steelyard.bench.twin.run_twin import (
     COARSE,
     MARKED,
@@ -58,7 +58,7 @@ def result(name: str, outcome: str = "passed", detail: str = "", file: str = FIL
 
 
 def functions(source: bytes) -> dict[str, str]:
-    tree = parsed(source)  # both halves run at the same time
+    tree = parse_source(source)  # both halves run at the same time
     assert tree is not None
     return {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
 

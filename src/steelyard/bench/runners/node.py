@@ -31,21 +31,21 @@ from typing import ClassVar, NamedTuple
 from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.runners.exit_code import how_it_ended
-from steelyard.bench.runners.node_command import NodeCommand, chosen, node_command
+from steelyard.bench.runners.node_command import NodeCommand, node_command, select_files
 from steelyard.bench.runners.node_story import (
     Source,
     Story,
     parse_story,
     results,
     tampering,
-    unfinished,
-    unreported,
+    unfinished_test,
+    unreported_tests,
 )
-from steelyard.bench.suite.reported import Result, SuiteReport, merged
+from steelyard.bench.suite.reported import Result, SuiteReport, merge_results
 from steelyard.bench.suite.suite import Suite
 from steelyard.deferred.data_class import dataclass
 from steelyard.sandboxes.base import CapturedOutput, Command, CommandResult, Sandbox
-from steelyard.sandboxes.init.capture import joined
+from steelyard.sandboxes.init.capture import join_streams
 
 INSIDE = Path(__file__).parents[1] / "inside" / "node"
 MAX_FILES = 5_000
@@ -112,7 +112,7 @@ class _Run:
         reported = SuiteReport(
             Node.NAME,
             "reporter",
-            merged(self.found),
+            merge_results(self.found),
             tuple(self.problems[:MAX_NOTES]),
             tuple(self.tampered)[:MAX_NOTES],
         )
@@ -134,7 +134,7 @@ class _Run:
         if _OLD.match(version):
             return _Files([], {}, f"node {version} is too old: 18.19 or newer is needed", done)
         typed = bool(_STRIPS_TYPES.match(version)) or _loads_types(self.command)
-        paths = chosen(self.command, below, typescript=typed)
+        paths = select_files(self.command, below, typescript=typed)
         if len(paths) > MAX_FILES:
             return _Files([], {}, f"{len(paths)} files of tests; {MAX_FILES} are allowed", done)
         return (
@@ -204,7 +204,7 @@ class _Run:
         problem = self._problem(story, finished)
         if problem:
             self.problems.append(f"{file}: {problem}")
-            self.found += [] if self.command.filters else unreported(story, file)
+            self.found += [] if self.command.filters else unreported_tests(story, file)
         elif not any(one.outcome in {"failed", "error"} for one in found):
             self.found += _file_results(story, finished, file)
 
@@ -218,7 +218,7 @@ class _Run:
             # What was thrown may quote a hidden test; it is in the output, and this sentence in result lines.
             how = "an error was not caught" if story.uncaught else how_it_ended(finished)
             return f"ended before its report was complete: {how}"
-        left = "" if self.command.filters else unfinished(story)
+        left = "" if self.command.filters else unfinished_test(story)
         return f"{left}: registered but never reported" if left else self._not_whole(story, finished)
 
     def _not_whole(self, story: Story, finished: CommandResult) -> str:
@@ -257,7 +257,7 @@ def _together(ends: list[CommandResult]) -> CommandResult:
         wall_ns=sum(one.wall_ns for one in ends),
         cpu_ns=sum(one.cpu_ns for one in ends),
         stdout=CapturedOutput(),
-        stderr=joined((one.stderr for one in ends), 2 * KEPT, STREAM_BYTES),
+        stderr=join_streams((one.stderr for one in ends), 2 * KEPT, STREAM_BYTES),
     )
 
 

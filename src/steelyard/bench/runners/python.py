@@ -26,7 +26,7 @@ from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.runners.exit_code import how_it_ended
 from steelyard.bench.runners.python_command import PythonCommand, python_command
 from steelyard.bench.suite.declared_ids import names_a_case
-from steelyard.bench.suite.reported import MAX_RESULTS, NEVER_RAN, Result, SuiteReport, merged
+from steelyard.bench.suite.reported import MAX_RESULTS, NEVER_RAN, Result, SuiteReport, merge_results
 from steelyard.bench.suite.suite import Suite
 from steelyard.sandboxes.base import CapturedOutput, Command, CommandResult, Sandbox
 
@@ -119,7 +119,7 @@ class Python:
         code, signal = max((one["exit"] or 0, one["signal"] or 0) for one in stories[1:] or stories)
         return RunnerResult(
             replace(finished, exit_code=None if signal else code, signal=signal or None),
-            understood(self.NAME, stories),
+            report_of_stories(self.NAME, stories),
         )
 
 
@@ -145,7 +145,7 @@ def _no_report(name: str, suite: Suite, command: PythonCommand, finished: Comman
     return RunnerResult(finished, SuiteReport(name, "reporter", problems=(why,)))
 
 
-def understood(name: str, stories: list[Story]) -> SuiteReport:
+def report_of_stories(name: str, stories: list[Story]) -> SuiteReport:
     """What the tests' processes reported, and whether it is consistent."""
     if "junit" in stories[0]:
         return _own(name, stories[0])
@@ -157,7 +157,7 @@ def understood(name: str, stories: list[Story]) -> SuiteReport:
     return SuiteReport(
         name,
         "reporter",
-        merged(results[:MAX_RESULTS]),
+        merge_results(results[:MAX_RESULTS]),
         tuple(dict.fromkeys(problems)),
         tuple(dict.fromkeys(one for story in stories for one in story["tampering"])),
         own_runner=any(story.get("part") for story in stories),
@@ -244,7 +244,7 @@ def _own(name: str, story: Story) -> SuiteReport:
             problems.append(f"the report of the tree's own runner: {error}")
     code = -1 if story["exit"] is None else story["exit"]
     problems += _agreeing(code, results)
-    return SuiteReport(name, "report_file", merged(results), tuple(problems), own_runner=True)
+    return SuiteReport(name, "report_file", merge_results(results), tuple(problems), own_runner=True)
 
 
 def _by_node_id(result: Result) -> Result:

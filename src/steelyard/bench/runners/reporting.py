@@ -20,11 +20,11 @@ from dataclasses import field, replace
 from typing import NamedTuple
 
 from steelyard.bench.kept_output import STREAM_BYTES
-from steelyard.bench.reports.base import MAX_REPORT_BYTES, NO_TEST, RERUN, BadReport, joined, one_line
+from steelyard.bench.reports.base import MAX_REPORT_BYTES, NO_TEST, RERUN, BadReport, join_id, one_line
 from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.runners.command_line import Step, last_step
 from steelyard.bench.runners.exit_code import how_it_ended
-from steelyard.bench.suite.reported import Result, SuiteReport, merged
+from steelyard.bench.suite.reported import Result, SuiteReport, merge_results
 from steelyard.bench.suite.suite import Suite
 from steelyard.deferred.data_class import dataclass
 from steelyard.sandboxes.base import Command, CommandResult, Sandbox
@@ -105,7 +105,9 @@ def run_and_read(
         problems = disagreements(finished, results)
     elif finished.exit_code:
         problems = [f"{problems[0]} (exit {finished.exit_code})", *problems[1:]]
-    return RunnerResult(finished, SuiteReport(runner.NAME, "report_file", merged(results), tuple(problems)))
+    return RunnerResult(
+        finished, SuiteReport(runner.NAME, "report_file", merge_results(results), tuple(problems))
+    )
 
 
 def disagreements(finished: CommandResult, results: Sequence[Result]) -> list[str]:
@@ -169,7 +171,7 @@ def _parse(runner: ReportRunner, found: list[ReportFile], folder: str) -> tuple[
 
 
 def _of_file(result: Result, path: str) -> Result:
-    return replace(result, id=joined(path, result.id), file=one_line(path))
+    return replace(result, id=join_id(path, result.id), file=one_line(path))
 
 
 def _command(suite: Suite, asked: ReportCommand, folder: str) -> Command:

@@ -79,7 +79,7 @@ def _row(one: Result) -> list[str]:
     return [one.id, one.outcome, one.detail, one.file, *([one.title] if one.title else [])]
 
 
-def merged(results: Iterable[Result]) -> tuple[Result, ...]:
+def merge_results(results: Iterable[Result]) -> tuple[Result, ...]:
     """Each id once, in the order of first appearance; of several reports of one id the worst stands."""
     seen: dict[str, Result] = {}
     for one in results:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from steelyard.bench.runners.base import RunnerResult
-from steelyard.bench.suite.reported import FAILING, Result, SuiteReport, merged
+from steelyard.bench.suite.reported import FAILING, Result, SuiteReport, merge_results
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.base import Edit, Twin
 from steelyard.bench.twin.catalogue import has_twin, twin_of
@@ -143,7 +143,7 @@ def join(twins: Twins, runs: tuple[tuple[RunnerResult, ExitStats], tuple[RunnerR
         return _side_by_side(twins, runs)
     reports = [ran.reported for ran, _ in runs]
     real = _join(reports, _chosen(twins, reports, changed=False))
-    changed = replace(real, results=merged(_chosen(twins, reports, changed=True)))
+    changed = replace(real, results=merge_results(_chosen(twins, reports, changed=True)))
     finished = _finished([ran.finished for ran, _ in runs], real)
     return Halves(RunnerResult(finished, real), changed, _exit_stats([exit_stats for _, exit_stats in runs]))
 
@@ -185,7 +185,7 @@ def _join(reports: list[SuiteReport], results: Iterable[Result]) -> SuiteReport:
         problems.append(DIFFERENT_RUNNERS)
     return replace(
         one,
-        results=merged(results),
+        results=merge_results(results),
         problems=tuple(dict.fromkeys(problems)),
         tampering=tuple(dict.fromkeys((*one.tampering, *two.tampering))),
         own_runner=one.own_runner or two.own_runner,

@@ -11,9 +11,9 @@ from pathlib import Path
 from steelyard.contract.scaffold.languages import LANGUAGES
 from steelyard.contract.scaffold.write_contract import NewContract, SnapshotOrigin, write_contract
 from steelyard.contract.snapshot.git_source import check_local
-from steelyard.contract.snapshot.work_tree import uncommitted
+from steelyard.contract.snapshot.work_tree import uncommitted_changes
 from steelyard.filesystem.tree import shown
-from steelyard.sandboxes.toolchains import installed
+from steelyard.sandboxes.toolchains import installed_toolchains
 
 HELP = "start a new contract from a repository or a folder of files"
 SCHEMA = "steelyard.init/1"
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         args.folder,
         SnapshotOrigin(source, args.commit, args.tree, args.id, args.language, args.question, _node()),
     )
-    if args.git is not None and (changed := uncommitted(Path(args.git))):
+    if args.git is not None and (changed := uncommitted_changes(Path(args.git))):
         sys.stderr.write(
             f"steelyard: note: {args.git} has uncommitted changes ({changed}); the contract has the commit without them\n"
         )
@@ -90,4 +90,4 @@ def _repository_hint(folder: Path, *, has_own_repo: bool) -> list[str]:
 
 def _node() -> str | None:
     """The release of Node.js that a contract written here can name."""
-    return next((found.version.split(".")[0] for found in installed("node")), None)
+    return next((found.version.split(".")[0] for found in installed_toolchains("node")), None)

@@ -73,7 +73,7 @@ def add_max_failures(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def planned(
+def planned_rows(
     trials: Plan | Sequence[Trial], args: argparse.Namespace, *, expected: bool = False
 ) -> PlannedRows:
     """What the rows of these trials will show."""

@@ -15,7 +15,7 @@ from steelyard.contract.briefing import TEMPLATE
 from steelyard.contract.catalogue import GraderEntry, LintWarning
 from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
-from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.contract.scaffold import templates
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
@@ -34,17 +34,17 @@ PASSES_ON = frozenset(
 def warnings(contract: Contract, source: Source) -> list[Problem]:
     """What to look at twice, apart from the graders' own doubts."""
     return [
-        Problem(source.where(place), dotted(place), message, fix)
+        Problem(source.where(place), dotted_path(place), message, fix)
         for place, message, fix in _warnings(contract)
     ]
 
 
 def warning_problem(entry: GraderEntry, place: YamlPath, warning: LintWarning, source: Source) -> Problem:
     """A grader's warning about its own options, at the place where the option is written."""
-    if entry.name == dotted(place):  # the policy's own grader: the place is the option
-        return Problem(source.where(place), dotted(place), warning.message)
+    if entry.name == dotted_path(place):  # the policy's own grader: the place is the option
+        return Problem(source.where(place), dotted_path(place), warning.message)
     option = (int(part) if part.isdecimal() else part for part in re.findall(r"[^.\[\]]+", warning.option))
-    return Problem(source.where((*place, *option)), f"{dotted(place)}.{warning.option}", warning.message)
+    return Problem(source.where((*place, *option)), f"{dotted_path(place)}.{warning.option}", warning.message)
 
 
 def _warnings(contract: Contract) -> Iterator[tuple[YamlPath, str, str]]:

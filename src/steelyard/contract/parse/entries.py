@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from steelyard.contract.catalogue import POLICY_NAME, Catalogue, GraderEntry, GraderType
 from steelyard.contract.model import Fraction, Layer, Name, NonEmpty, Strict, Under
 from steelyard.contract.parse import explain as explanation
-from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.deferred import model as models
 from steelyard.deferred.constraints import NotPlainError
 from steelyard.deferred.data_class import dataclass
@@ -77,7 +77,7 @@ class Entries:
         return ("steps",) if any(entry.step is not None for entry in self.checks) else ("oracle", "checks")
 
     def complain(self, place: YamlPath, message: str, fix: str = "") -> None:
-        self.problems.append(Problem(self.source.where(place), dotted(place), message, fix))
+        self.problems.append(Problem(self.source.where(place), dotted_path(place), message, fix))
 
 
 def resolve_entries(source: Source, catalogue: Catalogue) -> Entries:

@@ -18,7 +18,7 @@ from steelyard.contract.model import (
     RELEASE_PATTERN,
     VARIABLE_PATTERN,
 )
-from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.errors import Problem
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def explain(
     for group in _group(explained):
         place = (*base, *group[0].place)
         message, fix = _message(group, known)
-        problems.append(Problem(source.where(place), dotted(place), message, fix))
+        problems.append(Problem(source.where(place), dotted_path(place), message, fix))
     return problems
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.parse.entries import Entries
 from steelyard.contract.parse.files import bad_name, contract_files, inside
-from steelyard.contract.parse.yaml_source import MOST_BYTES, Source, YamlPath, dotted
+from steelyard.contract.parse.yaml_source import MOST_BYTES, Source, YamlPath, dotted_path
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import Problem
 
@@ -39,7 +39,7 @@ class NamedFiles:
     problems: list[Problem] = field(default_factory=list)
 
     def complain(self, place: YamlPath, message: str) -> None:
-        self.problems.append(Problem(self.source.where(place), dotted(place), message))
+        self.problems.append(Problem(self.source.where(place), dotted_path(place), message))
 
 
 def name_files(source: Source, entries: Entries, folder: Path, *, with_repository: bool = True) -> NamedFiles:

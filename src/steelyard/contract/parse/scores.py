@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.contract.parse.entries import Entries
-from steelyard.contract.parse.yaml_source import YamlPath, dotted
+from steelyard.contract.parse.yaml_source import YamlPath, dotted_path
 from steelyard.errors import Problem
 
 _ProblemAt = tuple[YamlPath, str, str]
@@ -22,7 +22,8 @@ def score_problems(entries: Entries) -> list[Problem]:
         *_references_problems(entries),
     ]
     return [
-        Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in problems
+        Problem(entries.source.where(place), dotted_path(place), message, fix)
+        for place, message, fix in problems
     ]
 
 

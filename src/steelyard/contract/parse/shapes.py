@@ -18,7 +18,7 @@ from steelyard.contract.model import ANSWER, GENERATED
 from steelyard.contract.parse.allowed_host_keys import allowed_host_problems
 from steelyard.contract.parse.entries import Entries
 from steelyard.contract.parse.exports import export_problems
-from steelyard.contract.parse.yaml_source import YamlPath, dotted
+from steelyard.contract.parse.yaml_source import YamlPath, dotted_path
 from steelyard.errors import Problem
 from steelyard.sandbox_paths import WORKSPACE
 
@@ -46,7 +46,8 @@ def shape_problems(entries: Entries) -> list[Problem]:
     if data.get("bench") == "live":
         problems += _graded_live(data, entries)
     return [
-        Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in problems
+        Problem(entries.source.where(place), dotted_path(place), message, fix)
+        for place, message, fix in problems
     ]
 
 

@@ -222,7 +222,7 @@ class _Reader:
             raise _fault_at(self.file, node, TOO_MANY)
 
 
-def dotted(place: YamlPath) -> str:
+def dotted_path(place: YamlPath) -> str:
     """A place as people write it: `oracle.checks[0].timeout_s`."""
     return "".join(_dotted_parts(place))
 

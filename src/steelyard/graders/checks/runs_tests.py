@@ -18,7 +18,7 @@ from steelyard.filesystem.tree import Entry, shown
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.checks.command_warnings import runner_warnings, script_warnings
 from steelyard.graders.checks.ids import ask, id_doubts, some
-from steelyard.graders.checks.inject import Injects, inject_warnings, injected
+from steelyard.graders.checks.inject import Injects, inject_warnings, injected_files
 from steelyard.graders.files.paths import PathInside
 from steelyard.graders.grade import Grade
 
@@ -48,7 +48,7 @@ class ReadsResults(Grader):
 
     @property
     def injected(self) -> tuple[tuple[str, str], ...]:
-        return injected(self.inject)
+        return injected_files(self.inject)
 
     def execution(self) -> SuiteSpec:
         raise NotImplementedError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from steelyard.contract.catalogue import LintWarning
 from steelyard.filesystem.tree import Entry
 from steelyard.graders.base import Case, Grader, Patterns
-from steelyard.graders.files.paths import listed, missing, touched
+from steelyard.graders.files.paths import list_paths, missing, touched_paths
 from steelyard.graders.grade import Grade
 
 
@@ -58,5 +58,5 @@ class BaselineUnmodified(Grader):
 
 
 def _unmodified(case: Case, paths: tuple[str, ...], what: str) -> Grade:
-    edited = touched(case.change, paths)
-    return Grade.of(not edited, f"{what} changed: {listed(edited)}" if edited else f"{what} untouched")
+    edited = touched_paths(case.change, paths)
+    return Grade.of(not edited, f"{what} changed: {list_paths(edited)}" if edited else f"{what} untouched")

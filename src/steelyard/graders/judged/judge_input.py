@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.contract.briefing import delivered
+from steelyard.contract.briefing import delivered_messages
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import Judge
@@ -34,7 +34,7 @@ def build_judge_input(contract: Contract, evidence: Evidence, grades: Sequence[W
     diff = "" if kind == "answer" else _diff(evidence)
     answer = _answer(evidence) if kind == "answer" else "" if kind == "session" else transcript.last_words
     return JudgeInput(
-        brief=next(delivered(contract)),  # what came later is in the transcript
+        brief=next(delivered_messages(contract)),  # what came later is in the transcript
         kind=kind,
         expected_outcome=spec.expected_outcome,
         notes=_notes(contract),

@@ -28,10 +28,10 @@ class NoNewSkips(ChangedTestsGrader):
     GOOD, BAD = "no new skips", "new skip"
 
     def find(self, tests: ChangedTests) -> list[SyntaxFinding]:
-        return skipped(tests)
+        return find_new_skips(tests)
 
 
-def skipped(tests: ChangedTests) -> list[SyntaxFinding]:
+def find_new_skips(tests: ChangedTests) -> list[SyntaxFinding]:
     """Every test that is skipped and was not before."""
     found = new_skips(tests.old, tests.new, tests.renamed)
     return found + [

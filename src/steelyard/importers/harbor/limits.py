@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.importers.harbor.model import Environment
 from steelyard.importers.reading import fault
 
@@ -30,5 +30,5 @@ def _megabytes(source: Source, place: YamlPath, size: str | None, megabytes: int
     text = size.strip().upper()
     meant = int(float(text[:-1]) * _UNITS[text[-1]])
     if megabytes is not None and megabytes != meant:
-        raise fault(source.where(place), dotted(place), f"contradicts {place[-1]}_mb = {megabytes}")
+        raise fault(source.where(place), dotted_path(place), f"contradicts {place[-1]}_mb = {megabytes}")
     return meant

@@ -185,7 +185,7 @@ def _of_phases(at: YamlPath) -> tuple[UnsupportedKey, ...]:
 UNSUPPORTED = (*_of_environment(("environment",)), *_of_phases(()))
 
 
-def unsupported(data: Mapping[str, Any]) -> tuple[UnsupportedKey, ...]:
+def unsupported_keys(data: Mapping[str, Any]) -> tuple[UnsupportedKey, ...]:
     """The rows for one task: those of each of its steps too."""
     steps = data.get("steps")
     count = len(steps) if isinstance(steps, list) else 0

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from steelyard.contract.allowed_hosts import MOST_HOSTS, check_host
-from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.importers.collected import FaultCollector
 from steelyard.importers.harbor.model import Environment, HarborTask, Phase, Step, Verifier
 from steelyard.importers.reading import fault
@@ -80,7 +80,7 @@ def _check_words(task: HarborTask, source: Source) -> None:
 
 
 def _contradicts(source: Source, key: YamlPath, other: str, fix: str = "") -> NoReturn:
-    raise fault(source.where(key), dotted(key), f"contradicts {other}", fix)
+    raise fault(source.where(key), dotted_path(key), f"contradicts {other}", fix)
 
 
 def _phases(task: HarborTask) -> Iterator[tuple[YamlPath, Phase | Environment]]:
@@ -105,7 +105,7 @@ def _allowed_hosts(task: HarborTask, source: Source, options: Options, role: _Ro
         own = _own(("steps", number, role), _phase(step, role))
         if own is not None and _open(own, source, options) != allowed_hosts:
             message = f"every {role} of a task reaches the same here"
-            raise fault(source.where(own.place), dotted(own.place), message, f"say it once, in [{role}]")
+            raise fault(source.where(own.place), dotted_path(own.place), message, f"say it once, in [{role}]")
     return allowed_hosts
 
 
@@ -156,7 +156,7 @@ def _open(asked: _NetworkRequest, source: Source, options: Options) -> tuple[str
         return _listed(asked, source, options)
     if asked.mode == "public" and not options.network:
         message = "no task has a network without bounds here"
-        raise fault(source.where(asked.place), dotted(asked.place), message, OPENS)
+        raise fault(source.where(asked.place), dotted_path(asked.place), message, OPENS)
     return options.network
 
 
@@ -170,12 +170,14 @@ def _listed(asked: _NetworkRequest, source: Source, options: Options) -> tuple[s
         except ValueError as wrong:
             if not options.network:
                 place = (*asked.place[:-1], "allowed_hosts")
-                raise fault(source.where(place), dotted(place), str(wrong), OPENS) from wrong
+                raise fault(source.where(place), dotted_path(place), str(wrong), OPENS) from wrong
             allowed_hosts += options.network
     found = tuple(dict.fromkeys(allowed_hosts))
     if len(found) > MOST_HOSTS:
         place = (*asked.place[:-1], "allowed_hosts")
         raise fault(
-            source.where(place), dotted(place), f"more than {MOST_HOSTS} allowed hosts, two for each name"
+            source.where(place),
+            dotted_path(place),
+            f"more than {MOST_HOSTS} allowed hosts, two for each name",
         )
     return found

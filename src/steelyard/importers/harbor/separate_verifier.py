@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.model import PINNED_PATTERN
-from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, is_pinned, user_of
 from steelyard.importers.harbor.limits import limits
 from steelyard.importers.harbor.model import Artifact, Environment, HarborTask, Step, Verifier
 from steelyard.importers.harbor.users import ROOT
-from steelyard.importers.harbor.variables import resolved
+from steelyard.importers.harbor.variables import resolve_variables
 from steelyard.importers.reading import fault, read_text
 from steelyard.importers.task import Options
 
@@ -61,7 +61,7 @@ class ConvertedVerifier(NamedTuple):
                 f"{self.folder}/task.toml", "verifier.environment", f"a verifier in its own container {NEEDS}"
             )
         place, environment = self._environment()
-        env = resolved(environment.env, (*place, "env"), self.source, self.options)
+        env = resolve_variables(environment.env, (*place, "env"), self.source, self.options)
         own = self._image()
         separate = {
             **own,
@@ -115,9 +115,11 @@ class ConvertedVerifier(NamedTuple):
             for number, hook in enumerate(level.collect):
                 at = (*place, "collect", number)
                 if hook.service != "main":
-                    raise fault(self.source.where(at), dotted(at), "several containers are not supported yet")
+                    raise fault(
+                        self.source.where(at), dotted_path(at), "several containers are not supported yet"
+                    )
                 if hook.user not in {None, agent}:
-                    raise fault(self.source.where(at), dotted(at), "is run by the agent's user here")
+                    raise fault(self.source.where(at), dotted_path(at), "is run by the agent's user here")
                 yield {"cmd": hook.command, "timeout_s": hook.timeout_sec}
 
     def _artifacts(self) -> Iterator[dict[str, Any]]:
@@ -131,9 +133,9 @@ class ConvertedVerifier(NamedTuple):
             artifact = Artifact(source=one) if isinstance(one, str) else one
             if artifact.service not in {None, "main"}:
                 raise fault(
-                    self.source.where(place), dotted(place), "several containers are not supported yet"
+                    self.source.where(place), dotted_path(place), "several containers are not supported yet"
                 )
             if not artifact.source.startswith("/"):
-                raise fault(self.source.where(place), dotted(place), "is no absolute path")
+                raise fault(self.source.where(place), dotted_path(place), "is no absolute path")
             exclude = {"exclude": list(artifact.exclude)} if artifact.exclude else {}
             yield {"source": artifact.source, **exclude}

@@ -18,7 +18,7 @@ from steelyard.contract.parse.yaml_source import Source
 from steelyard.importers.harbor.model import HarborTask, Healthcheck, Step
 from steelyard.importers.harbor.separate_verifier import ConvertedVerifier
 from steelyard.importers.harbor.users import Users
-from steelyard.importers.harbor.variables import resolved
+from steelyard.importers.harbor.variables import resolve_variables
 from steelyard.importers.reading import fault, read_text
 from steelyard.importers.task import FileCopy, Options, brief_of
 
@@ -78,8 +78,8 @@ def _step(given: ReadTask, step: Step, number: int) -> dict[str, Any]:
     own = f"steps/{step.name}"
     wall_s = step.agent.timeout_sec or task.agent.timeout_sec
     env = {
-        **resolved(task.verifier.env, ("verifier", "env"), source, options),
-        **resolved(step.verifier.env, ("steps", number, "verifier", "env"), source, options),
+        **resolve_variables(task.verifier.env, ("verifier", "env"), source, options),
+        **resolve_variables(step.verifier.env, ("steps", number, "verifier", "env"), source, options),
     }
     made: dict[str, Any] = {
         "name": step.name,
@@ -101,7 +101,7 @@ def _step(given: ReadTask, step: Step, number: int) -> dict[str, Any]:
         **({"ready": ready_of(step.healthcheck)} if step.healthcheck else {}),
     }
     if (folder / own / "solution" / "solve.sh").is_file():
-        solution = resolved(task.solution.env, ("solution", "env"), source, options)
+        solution = resolve_variables(task.solution.env, ("solution", "env"), source, options)
         made["reference"] = {"script": f"{own}/solution/solve.sh", **({"env": solution} if solution else {})}
     return made
 

@@ -20,18 +20,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.model import PINNED_PATTERN, SYSTEM_FOLDERS
-from steelyard.contract.parse.yaml_source import Source, dotted
+from steelyard.contract.parse.yaml_source import Source, dotted_path
 from steelyard.filesystem.tree import shown
 from steelyard.importers.collected import FaultCollector
 from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, DockerfileParts, is_pinned, part
 from steelyard.importers.harbor.limits import limits
-from steelyard.importers.harbor.model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
+from steelyard.importers.harbor.model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported_keys
 from steelyard.importers.harbor.network import reach_of
 from steelyard.importers.harbor.separate_verifier import ConvertedVerifier
 from steelyard.importers.harbor.steps import ReadTask, StepKeys, converted_steps, ready_of
 from steelyard.importers.harbor.users import Users
-from steelyard.importers.harbor.variables import host_variables, resolved
-from steelyard.importers.reading import fault, read_text, read_toml, validated
+from steelyard.importers.harbor.variables import host_variables, resolve_variables
+from steelyard.importers.reading import fault, read_model, read_text, read_toml
 from steelyard.importers.task import (
     BRIEF,
     HARBOR_FILE,
@@ -69,7 +69,7 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
     with found:
         _check_compose(folder)
     with found:
-        task = validated(source, AecTask if aec else HarborTask, unsupported(source.data))
+        task = read_model(source, AecTask if aec else HarborTask, unsupported_keys(source.data))
         return _convert(task, source, folder, options, found)
     found.raise_all()
     raise AssertionError("settle raises what kept the task from being converted")
@@ -88,7 +88,7 @@ def _convert(task: HarborTask, source: Source, folder: Path, options: Options, f
         container = _container(task, source, folder, options)
         exports = _exports(task, source, options, container)
     with found:
-        env = resolved(task.environment.env, ("environment", "env"), source, options)
+        env = resolve_variables(task.environment.env, ("environment", "env"), source, options)
     with found:
         sizes = limits(task.environment, ("environment",), source)
     with found:
@@ -159,7 +159,7 @@ def _single_step(given: ReadTask, *, aec: bool) -> StepKeys:
         instruction = read_text(folder, "instruction.md")
         brief = brief_of(instruction, f"{folder}/instruction.md", "")
     with found:
-        env = resolved(task.solution.env, ("solution", "env"), source, options)
+        env = resolve_variables(task.solution.env, ("solution", "env"), source, options)
     with found:
         oracle: dict[str, Any] = {"checks": [_verifier(given, instruction if aec else "")]}
     found.raise_all()
@@ -256,7 +256,7 @@ def _exports(task: HarborTask, source: Source, options: Options, container: Cont
     own = described.get("exports", []) if isinstance(described, dict) else []
     if not isinstance(own, list) or not all(isinstance(one, str) for one in own):
         place = ("metadata", "steelyard", "exports")
-        raise fault(source.where(place), dotted(place), "is no list of texts", 'like ["/etc/nginx/**"]')
+        raise fault(source.where(place), dotted_path(place), "is no list of texts", 'like ["/etc/nginx/**"]')
     exports = [*dict.fromkeys((*own, *options.exports))]
     if exports and container.environment.get("scope") != "system":
         raise fault(
@@ -275,7 +275,7 @@ def _ready(task: HarborTask) -> dict[str, Any]:
 def _verifier(given: ReadTask, instruction: str) -> dict[str, Any]:
     task, source, _, options, users = given
     output = next((path for path in reversed(_OUTPUT.findall(instruction)) if ".." not in path), None)
-    env = resolved(task.verifier.env, ("verifier", "env"), source, options)
+    env = resolve_variables(task.verifier.env, ("verifier", "env"), source, options)
     return {
         "id": "verify",
         "type": "verifier",

@@ -12,13 +12,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.contract.parse.host_variables import TEMPLATE
-from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.importers.collected import FaultCollector
 from steelyard.importers.reading import fault
 from steelyard.importers.task import Options
 
 
-def resolved(env: Mapping[str, str], at: YamlPath, source: Source, options: Options) -> dict[str, str]:
+def resolve_variables(
+    env: Mapping[str, str], at: YamlPath, source: Source, options: Options
+) -> dict[str, str]:
     """What the operator lets a task take stays a template, and gets its value when a sandbox is started."""
     found, values = FaultCollector(), {}
     for key, text in env.items():
@@ -34,12 +36,12 @@ def _value(text: str, place: YamlPath, source: Source, options: Options) -> str:
         if name in options.take_env:
             if default is None and name not in os.environ:
                 message = f"takes the value of {name} from this machine, which has none"
-                raise fault(source.where(place), dotted(place), message, f"set {name}")
+                raise fault(source.where(place), dotted_path(place), message, f"set {name}")
             return found[0]
         if default is None:
             message = f"takes the value of {name} from this machine"
             raise fault(
-                source.where(place), dotted(place), message, f"--take-env {name} lets the task have it"
+                source.where(place), dotted_path(place), message, f"--take-env {name} lets the task have it"
             )
         return str(default)
 

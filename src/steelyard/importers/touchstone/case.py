@@ -22,7 +22,7 @@ from pydantic import Field, model_validator
 
 from steelyard.contract.model import Fraction, NonEmpty, Variable
 from steelyard.contract.parse.yaml_source import Source, read_yaml
-from steelyard.importers.reading import UnsupportedKey, existing, fault, plain_name, read_text, validated
+from steelyard.importers.reading import UnsupportedKey, existing, fault, plain_name, read_model, read_text
 from steelyard.importers.repositories import repository_of
 from steelyard.importers.strict import Strict
 from steelyard.importers.task import BRIEF, REPO, FileCopy, Options, Task, brief_of, checked_id
@@ -122,7 +122,7 @@ class Case(Strict):
 
 def convert(folder: Path, options: Options) -> Task:
     source = read_yaml(folder / FILE)
-    case = validated(source, Case, UNSUPPORTED)
+    case = read_model(source, Case, UNSUPPORTED)
     name = checked_id(case.id, source.where(("id",)), "id")
     graders = convert_graders(source, case.graders, folder)
     repository, copied = _repository(case, source, folder, options)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.parse.explain import suggestion
-from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.errors import ContractFault, Problem
 from steelyard.importers.reading import existing, fault, plain_name
 from steelyard.importers.task import FileCopy
@@ -69,7 +69,7 @@ class Graders:
 
     def bring(self, name: Any, place: YamlPath) -> str:
         """A file or folder that a grader names, taken along under its own name."""
-        where, field = self.source.where(place), dotted(place)
+        where, field = self.source.where(place), dotted_path(place)
         if not isinstance(name, str):
             raise fault(where, field, "expected the name of a file")
         path, plain = existing(self.folder, name, where, field), plain_name(name, where, field)
@@ -121,7 +121,7 @@ def _convert(found: Graders, place: YamlPath, raw: dict[str, Any]) -> None:
 def _kind(source: Source, place: YamlPath, raw: dict[str, Any]) -> Kind:
     """The kind of a grader, once every key of it is known to be one."""
     type_, where = raw.get("type"), source.where((*place, "type"))
-    field = dotted((*place, "type"))
+    field = dotted_path((*place, "type"))
     if not isinstance(type_, str):
         raise fault(where, field, "is missing" if type_ is None else "expected text")
     if type_ in NOT_YET:
@@ -132,7 +132,7 @@ def _kind(source: Source, place: YamlPath, raw: dict[str, Any]) -> Kind:
     strange = [
         Problem(
             source.where((*place, key)),
-            dotted((*place, key)),
+            dotted_path((*place, key)),
             f"not supported for {type_}",
             suggestion(key, known),
         )
@@ -160,7 +160,7 @@ def _unused(name: str, checks: list[dict[str, Any]]) -> str:
 
 def _injects(found: Graders, place: YamlPath, items: Any) -> list[Any]:
     if not isinstance(items, list):
-        raise fault(found.source.where(place), dotted(place), "expected a list")
+        raise fault(found.source.where(place), dotted_path(place), "expected a list")
     return [_inject(found, (*place, number), item) for number, item in enumerate(items)]
 
 
@@ -168,7 +168,7 @@ def _inject(found: Graders, place: YamlPath, item: Any) -> Any:
     if not isinstance(item, dict):
         return found.bring(item, place)
     if set(item) != {"src", "dest"}:
-        raise fault(found.source.where(place), dotted(place), "expected src and dest, and nothing else")
+        raise fault(found.source.where(place), dotted_path(place), "expected src and dest, and nothing else")
     return {"src": found.bring(item["src"], (*place, "src")), "dest": item["dest"]}
 
 
@@ -177,7 +177,7 @@ def _report(source: Source, place: YamlPath, value: Any) -> Any:
         return value
     if len(value) != 1:
         raise fault(
-            source.where(place), dotted(place), "several reports are not supported yet", "one pattern"
+            source.where(place), dotted_path(place), "several reports are not supported yet", "one pattern"
         )
     return value[0]
 

@@ -78,8 +78,8 @@ def main(control: int, bwrap: str, init: str, tag: str) -> None:
     kit = Kit(
         bwrap,
         _in_memory(init),
-        seccomp.sealed(),
-        seccomp.sealed(notify=True),
+        seccomp.program_descriptor(),
+        seccomp.program_descriptor(notify=True),
         HostLayout.look(),
         tag,
         os.getpid(),

@@ -27,7 +27,7 @@ from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import Facts, SandboxSpec, Scope, network_of
 from steelyard.sandboxes.docker.api import Engine, EngineRefusal, Query, engine
 from steelyard.sandboxes.docker.archive import host_pieces, put_overlays
-from steelyard.sandboxes.docker.creation import FEWEST_PROCESSES, creation, enforced
+from steelyard.sandboxes.docker.creation import FEWEST_PROCESSES, creation, enforced_limits
 from steelyard.sandboxes.docker.derived import AGENT_ID, OWNER_LABEL, derive, derived_tag
 from steelyard.sandboxes.docker.proc_root import Reach, reach
 from steelyard.sandboxes.docker.sandbox import Container, DockerSandbox, remove_container
@@ -50,7 +50,7 @@ class DockerBackend:
     def facts(self, spec: SandboxSpec) -> Facts:
         found = engine()
         materialise: Literal["overlay", "copy"] = "copy" if found.path in _out_of_reach else "overlay"
-        limits = enforced(found, spec)
+        limits = enforced_limits(found, spec)
         facts = Facts(
             "docker", "container", materialise, "", network_of(spec), _uid(spec), limits, _can_switch(spec)
         )

@@ -59,7 +59,7 @@ class Capture:
         )
 
 
-def joined(parts: Iterable[CapturedOutput], keep_bytes: int, whole_bytes: int) -> CapturedOutput:
+def join_streams(parts: Iterable[CapturedOutput], keep_bytes: int, whole_bytes: int) -> CapturedOutput:
     """Several streams, one after the other, as one; of a part that was cut, what was kept of it."""
     capture = Capture(keep_bytes, whole_bytes)
     for part in parts:

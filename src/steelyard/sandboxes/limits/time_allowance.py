@@ -111,10 +111,10 @@ class TimedBackend:
     def start(self, spec: SandboxSpec) -> Sandbox:
         self._allowance.left_s()
         with self._allowance.starting():
-            return timed(self._backend.start(spec), self._allowance)
+            return limit_time(self._backend.start(spec), self._allowance)
 
 
-def timed(sandbox: Sandbox, allowance: TimeAllowance) -> Sandbox:
+def limit_time(sandbox: Sandbox, allowance: TimeAllowance) -> Sandbox:
     return _TimedSandbox(sandbox, allowance)
 
 

@@ -186,7 +186,7 @@ class _Cluster:
         finally:
             with self._lock:
                 self._refs.pop(trial.id, None)
-        return received(self.runs, to, answer)
+        return receive_answer(self.runs, to, answer)
 
     def _refuse_infeasible(self, needs: Mapping[str, float]) -> None:
         """Ray would wait for ever for a node that is large enough."""
@@ -226,7 +226,7 @@ class _Cluster:
             return self._bundles[contract.digest]
 
 
-def received(runs: WorkerRuns, to: CopyTo | None, answer: Answer) -> Answer:
+def receive_answer(runs: WorkerRuns, to: CopyTo | None, answer: Answer) -> Answer:
     """The answer, with its runs here. A copy that is damaged is a run that the machine lost; a store that is away decides nothing."""
     try:
         runs.receive(to, answer)

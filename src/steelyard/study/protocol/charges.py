@@ -68,7 +68,7 @@ def micro(usd: float) -> int:
     return math.ceil(round(usd * MICRO, 6))
 
 
-def recorded(use: RunUse | None) -> CostSplit:
+def recorded_charges(use: RunUse | None) -> CostSplit:
     """What the record of a run says, without a bound for what it does not say."""
     if use is None:
         return NOTHING

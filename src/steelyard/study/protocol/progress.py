@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 from steelyard.plan.study_plan import StudyPlan
 from steelyard.plan.trial import Trial
 from steelyard.store.entry import ACTIVE, ALTERED, UNFINISHED, Entry
-from steelyard.study.protocol.charges import MICRO, NOTHING, Charges, CostSplit, micro, recorded
+from steelyard.study.protocol.charges import MICRO, NOTHING, Charges, CostSplit, micro, recorded_charges
 
 _NOT_FINAL = frozenset({"operator", "infrastructure"})
 _DAY, _TIME = 8, 19  # characters at the start of a run's name: 20260307T120000123Z
@@ -232,7 +232,7 @@ class Progress:
         runs = self.trials.get(entry.trial or "")
         trial = self._dearest(entry.agent) if runs is None else runs.trial
         if trial is None:  # of the reference, or of a study of which nothing is left to run
-            return recorded(entry.use)
+            return recorded_charges(entry.use)
         return self._charge(trial, entry)
 
     def _dearest(self, name: str) -> Trial | None:

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union
 
 from .link import LINK, SETTINGS, CandidateGone
 from .proxies import call as _call
-from .proxies import decoded, encoded, install, request, stand_in
+from .proxies import decode_result, encode_argument, install, request, stand_in
 from .values import CannotCross
 
 __all__ = [
@@ -165,11 +165,11 @@ def _words(argv: Sequence[str]) -> _List:
 
 
 def _data(value: Union[bytes, str]) -> Any:
-    return encoded(value.encode() if isinstance(value, str) else bytes(value), "candidate")
+    return encode_argument(value.encode() if isinstance(value, str) else bytes(value), "candidate")
 
 
 def _bytes(answer: Any) -> bytes:
-    return _checked(decoded(answer, "candidate"), bytes)  # type: ignore[no-any-return]
+    return _checked(decode_result(answer, "candidate"), bytes)  # type: ignore[no-any-return]
 
 
 def _checked(value: Any, kind: type) -> Any:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.bench.twin.base import Edit, Twin, edited, overlap
+from steelyard.bench.twin.base import Edit, Twin, apply_edits, overlap
 from steelyard.bench.twin.messages import Message, companion_edits, marked_units
 from steelyard.bench.twin.readings import Readings
 from steelyard.bench.twin.rust.literals import Literals, parts_of, words_of
@@ -29,7 +29,7 @@ from steelyard.bench.twin.sites import (
     Site,
     Strength,
     Ways,
-    fixed,
+    fixed_edits,
     ways_of,
 )
 from steelyard.bench.twin.syntax_nodes import Others, text_of
@@ -104,7 +104,7 @@ def _read(source: bytes) -> _Reading | None:
     except RecursionError:
         return None
     edits = [place[0].edit for ways in reader.ways.values() for place in ways.ways[0]]
-    whole = b"" if overlap(edits) else edited(source, edits)
+    whole = b"" if overlap(edits) else apply_edits(source, edits)
     if parse(whole, RUST) is None or whole.count(b"\n") != source.count(b"\n"):
         return _Reading({}, {})
     return _Reading(reader.changed, reader.ways, tuple(_messages(tree.root_node)))
@@ -202,7 +202,7 @@ class _Reader:
                 Site(
                     Strength.NEGATION,
                     Odds.CERTAIN,
-                    fixed(Edit(body.start_byte + 1, body.start_byte + 1, text)),
+                    fixed_edits(Edit(body.start_byte + 1, body.start_byte + 1, text)),
                     shows=True,
                 )
             ]
@@ -279,7 +279,7 @@ class _Reader:
                 yield from self._equal(parts[0], parts[1], values, rows)
             edit = Edit(name.start_byte, name.end_byte, _OPPOSITE[text_of(name)])
             yield _AssertionChange(
-                Strength.NEGATION, Odds.CERTAIN, fixed(edit), shows=text_of(name) == "assert_eq"
+                Strength.NEGATION, Odds.CERTAIN, fixed_edits(edit), shows=text_of(name) == "assert_eq"
             )
 
     def _holds(
@@ -301,7 +301,7 @@ class _Reader:
         is_steady = re.search(r"[<>]=?\s*[\d_.]+$", text) is not None and UNSTEADY.search(text) is None
         odds = Odds.OPEN if orders and not is_steady else Odds.CERTAIN
         yield _AssertionChange(
-            Strength.NEGATION, odds, fixed(Edit(start, start, "!("), Edit(end, end, ")")), shows=True
+            Strength.NEGATION, odds, fixed_edits(Edit(start, start, "!("), Edit(end, end, ")")), shows=True
         )
 
     def _equal(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.graders.syntax.claims import Claim, conditions
 from steelyard.graders.syntax.reading.assertions import claims_of, is_fail
-from steelyard.graders.syntax.reading.chains import Link, chain, dotted, text_of_field
+from steelyard.graders.syntax.reading.chains import Link, chain, chain_name, text_of_field
 from steelyard.graders.syntax.reading.heads import Head, call_head, compact, definition_head
 from steelyard.graders.syntax.reading.outline import (
     INLINED_TOKENS,
@@ -19,8 +19,16 @@ from steelyard.graders.syntax.reading.outline import (
     Skip,
     Unit,
 )
-from steelyard.graders.syntax.reading.regions import WHY, RegionMark, passed
-from steelyard.graders.syntax.reading.skip_words import HOOKS, MARK, MARKERS, NAMES, OPTION, imported, regex
+from steelyard.graders.syntax.reading.regions import WHY, RegionMark, region_marks
+from steelyard.graders.syntax.reading.skip_words import (
+    HOOKS,
+    MARK,
+    MARKERS,
+    NAMES,
+    OPTION,
+    import_aliases,
+    regex,
+)
 from steelyard.graders.syntax.reading.tables import PARAMETRISERS, is_empty, row_attribute, rows_of
 from steelyard.graders.syntax.reading.tokens import Tokens, is_word, line_of, names, text_of, tokens, words
 from steelyard.grammars import Grammar
@@ -68,7 +76,7 @@ class Reader:
 
     def run(self, root: Node) -> Outline:
         stack = [(root.end_byte, Scope())]
-        for place in passed(root, self.grammar):
+        for place in region_marks(root, self.grammar):
             while len(stack) > 1 and stack[-1][0] <= place.start:
                 stack.pop()
             scope = stack[-1][1]
@@ -124,7 +132,7 @@ class Reader:
         elif role == "loop":
             self._loop(place, scope)
         elif role == "import":
-            self.aliases |= imported(text_of(node))
+            self.aliases |= import_aliases(text_of(node))
             self.outline.imports |= set(words(tokens(node, self.grammar))) - {"import", "from", "as"}
         elif role == "delete" and scope.unit is None:
             self.outline.values.update(dict.fromkeys(words(tokens(node, self.grammar)), _NEITHER))
@@ -245,7 +253,7 @@ class Reader:
         )
 
     def _full_name(self, links: list[Link]) -> str:
-        root, dot, rest = dotted(links)[:200].partition(".")
+        root, dot, rest = chain_name(links)[:200].partition(".")
         return self.aliases.get(root, root) + dot + rest
 
     # --- statements

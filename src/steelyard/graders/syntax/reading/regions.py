@@ -71,7 +71,7 @@ class RegionMark(NamedTuple):
     match: dict[str, list[Node]]
 
 
-def passed(root: Node, grammar: Grammar) -> list[RegionMark]:
+def region_marks(root: Node, grammar: Grammar) -> list[RegionMark]:
     from tree_sitter import QueryCursor  # noqa: PLC0415  # loads a C library: only when a test file changed
 
     cursor = QueryCursor(_query(grammar))

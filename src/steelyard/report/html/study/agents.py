@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.report.html.element import Child, Markup, coded, join, prose, tag
+from steelyard.report.html.element import Child, Markup, join, mark_code, prose, tag
 from steelyard.report.html.study.cells import (
     card,
     counted_cell,
@@ -150,7 +150,7 @@ def variation_card(summary: StudySummary) -> Markup | None:
     rows = [[cut(cell) for cell in row] for row in variation_rows(summary.repeat_variation.contracts)]
     return card(
         "Repeats that differ: the agent or the checks",
-        tag("ul", [tag("li", coded(f"{line}.")) for line in lines], class_="plain story"),
+        tag("ul", [tag("li", mark_code(f"{line}.")) for line in lines], class_="plain story"),
         tag(
             "details",
             tag("summary", f"{amount(len(rows), 'contract')} with different results"),

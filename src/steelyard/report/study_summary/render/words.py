@@ -31,7 +31,7 @@ def bounds_words(bounds: Bounds) -> str:
     return f"{rate(bounds.worst)} to {rate(bounds.best)}"
 
 
-def counted(one: CountedRate) -> str:
+def format_count(one: CountedRate) -> str:
     """`3 of 40`."""
     return f"{one.count:,} of {one.of:,}"
 
