@@ -15,7 +15,7 @@ from steelyard.evidence.finding import Finding
 from steelyard.graders.checks.command import Command
 from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.judge.judgement import RUBRIC, Judgement, Opinion, rule
-from steelyard.report.disagreement import MEANING
+from steelyard.report.judge_card import MEANING
 from steelyard.verdict.auto_fail import AnswerStatus
 from steelyard.verdict.disagreement import Disagreement
 from steelyard.verdict.evaluation import evaluate

@@ -27,13 +27,15 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.gradings import read_gradings
+from steelyard.filesystem.tree import shown
 from steelyard.graders.base import Case, grader_of
-from steelyard.graders.forging import forging
 from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.graders.output import may_show_hidden
 from steelyard.graders.patch_validity import PatchValidity
 from steelyard.graders.tampering import advice, special_cased
 
+_RESULT_FORGING = "result_forging"
+_NAMED_FORGERIES = 10
 ASKS_MODELS = frozenset({"model_judge", "llm_judge"})
 PATCH_GATE = GraderEntry(
     "patch", PatchValidity.TYPE, PatchValidity(), under="patch", required=True, weight=0.0
@@ -125,7 +127,9 @@ class _Grading:
         if outcome is None and entry.executes and not entry.is_check and self.evidence.change.complete:
             outcome = self._bench.run(entry)
         grade = self._read(entry, grader_of(entry).grade(self._case(entry, outcome)))
-        grade = replace(grade, findings=(*grade.findings, *forging(outcome), *self._findings_of_patch(entry)))
+        grade = replace(
+            grade, findings=(*grade.findings, *_forging(outcome), *self._findings_of_patch(entry))
+        )
         # What executes was held against its threshold on the bench, and the record says how that came out.
         executed = outcome.to_json() if outcome is not None and entry.executes else None
         return WeightedGrade(entry, grade if entry.executes else grade.at(entry.pass_threshold), executed)
@@ -214,3 +218,23 @@ class _Grading:
                 ),
             )
         return (*found, *advised)
+
+
+def _forging(outcome: Outcome | None) -> tuple[Finding, ...]:
+    """Forged results are a violation; controls that did not come to their end, or are weak, are worth a look."""
+    if outcome is None:
+        return ()
+    if outcome.forged:
+        named = "; ".join(shown(one) for one in outcome.forged[:_NAMED_FORGERIES])
+        more = len(outcome.forged) - _NAMED_FORGERIES
+        why = f"{named}; and {more} more" if more > 0 else named
+        return (Finding(_RESULT_FORGING, "violation", f"checks/{outcome.id}", why),)
+    if outcome.verified is not None and outcome.verified.is_of_others:
+        why = shown(outcome.verified.errors[0])
+        return (Finding("reward_of_others", "warning", f"checks/{outcome.id}", why),)
+    controls = outcome.controls
+    if controls is not None and controls.changed and controls.problem:
+        return (Finding("no_controls", "warning", f"checks/{outcome.id}", shown(controls.problem)),)
+    if controls is not None and controls.weak:
+        return (Finding("weak_controls", "info", f"checks/{outcome.id}", shown(controls.weak)),)
+    return ()
