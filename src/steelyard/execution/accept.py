@@ -16,7 +16,7 @@ from steelyard.bench.rebuild import laid_entries, rebuild
 from steelyard.bench.run_check import Bench, check_environment, git_environment
 from steelyard.bench.step_files import overlays_of
 from steelyard.contract.catalogue import GraderEntry
-from steelyard.evidence.change.misleading_text import misleading
+from steelyard.evidence.change.misleading_text import find_misleading_text
 from steelyard.evidence.finding import Finding
 from steelyard.execution.alerts import alerts_of_check, end_for_checks
 from steelyard.execution.live_run import LiveRun
@@ -134,7 +134,7 @@ def _note(run: LiveRun, bench_findings: Sequence[Finding]) -> None:
         *run.change.findings,
         *_trace_findings(run),
         *bench_findings,
-        *misleading(run.change, run.blobs, printed),
+        *find_misleading_text(run.change, run.blobs, printed),
     ]
     run.findings = list(dict.fromkeys([*run.findings, *found]))
     run.folder.write_bytes("findings.json", orjson.dumps([finding.to_json() for finding in run.findings]))

@@ -128,7 +128,7 @@ class _Grading:
             outcome = self._bench.run(entry)
         grade = self._read(entry, grader_of(entry).grade(self._case(entry, outcome)))
         grade = replace(
-            grade, findings=(*grade.findings, *_forging(outcome), *self._findings_of_patch(entry))
+            grade, findings=(*grade.findings, *_forgery_findings(outcome), *self._findings_of_patch(entry))
         )
         # What executes was held against its threshold on the bench, and the record says how that came out.
         executed = outcome.to_json() if outcome is not None and entry.executes else None
@@ -220,7 +220,7 @@ class _Grading:
         return (*found, *advised)
 
 
-def _forging(outcome: Outcome | None) -> tuple[Finding, ...]:
+def _forgery_findings(outcome: Outcome | None) -> tuple[Finding, ...]:
     """Forged results are a violation; controls that did not come to their end, or are weak, are worth a look."""
     if outcome is None:
         return ()

@@ -53,7 +53,7 @@ def plain_name(name: str, where: str, field: str) -> str:
     return posixpath.normpath(name)
 
 
-def existing(folder: Path, name: str, where: str, field: str) -> Path:
+def existing_file(folder: Path, name: str, where: str, field: str) -> Path:
     path = folder / plain_name(name, where, field)
     if not path.exists():
         raise fault(where, field, f"{shown(name)} does not exist")

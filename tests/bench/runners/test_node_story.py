@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.bench.runners.node_story import (
+    find_tampering,
     parse_story,
     results,
-    tampering,
     unfinished_test,
     unreported_tests,
 )
@@ -39,7 +39,7 @@ def test_a_whole_story_is_believed() -> None:
     story = parse_story(NONCE, encode_records(BEGIN, *passing(1, "adds"), ["Z", 1, 0]))
     assert [one.id for one in results(story, "a.js")] == ["a.js::adds"]
     assert not story.problem
-    assert not list(tampering(story))
+    assert not list(find_tampering(story))
     assert not unfinished_test(story)
 
 
@@ -71,7 +71,7 @@ def test_a_test_that_was_not_heard_of_is_an_error_of_its_own() -> None:
 def test_a_pass_whose_body_threw_is_tampering() -> None:
     records = passing(1, "adds")
     records[1] = ["W", 1, "threw"]
-    assert list(tampering(parse_story(NONCE, encode_records(BEGIN, *records))))
+    assert list(find_tampering(parse_story(NONCE, encode_records(BEGIN, *records))))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_failure_is_todo_only_for_a_test_that_was_registered_so(declared: list
 
 
 def test_a_hook_that_failed_must_show() -> None:
-    assert list(tampering(parse_story(NONCE, encode_records(BEGIN, *passing(1, "adds"), ["H"]))))
+    assert list(find_tampering(parse_story(NONCE, encode_records(BEGIN, *passing(1, "adds"), ["H"]))))
 
 
 @given(st.binary(max_size=200), st.lists(st.binary(max_size=40), max_size=5))
@@ -105,5 +105,5 @@ shapes = st.recursive(
 def test_any_json_is_read_without_a_crash(records: list[Any]) -> None:
     story = parse_story(NONCE, encode_records(*records))
     results(story, "a.js")
-    list(tampering(story))
+    list(find_tampering(story))
     unfinished_test(story)

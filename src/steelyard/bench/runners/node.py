@@ -35,9 +35,9 @@ from steelyard.bench.runners.node_command import NodeCommand, node_command, sele
 from steelyard.bench.runners.node_story import (
     Source,
     Story,
+    find_tampering,
     parse_story,
     results,
-    tampering,
     unfinished_test,
     unreported_tests,
 )
@@ -200,7 +200,7 @@ class _Run:
         file = posixpath.normpath(posixpath.join(self.suite.cwd, path))
         found = results(story, file)
         self.found += found
-        self.tampered.update(dict.fromkeys(f"{file}: {one}" for one in tampering(story)))
+        self.tampered.update(dict.fromkeys(f"{file}: {one}" for one in find_tampering(story)))
         problem = self._problem(story, finished)
         if problem:
             self.problems.append(f"{file}: {problem}")

@@ -144,7 +144,7 @@ def unreported_tests(story: Story, file: str) -> list[Result]:
     return [Result(f"{file}::{path}", "error", NEVER_RAN, file) for path in Counter(story.paths) - reported]
 
 
-def tampering(story: Story) -> Iterator[str]:
+def find_tampering(story: Story) -> Iterator[str]:
     """What was replaced, and every pass that no body stands for."""
     yield from story.tampering
     good = Counter(story.names[n] for n, how in story.ended.items() if how == {"ok"} and n in story.names)

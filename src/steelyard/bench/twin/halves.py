@@ -111,7 +111,7 @@ def twins_of(bench: Repeatable, paths: Iterable[str], draw: Draw) -> Twins:
     return Twins({path: twin for path, twin in twins.items() if twin.edits}, draw)
 
 
-def sparing(twins: Twins, before: SuiteReport) -> Twins:
+def spare_passing_rows(twins: Twins, before: SuiteReport) -> Twins:
     """Rows of a test that pass already stay as they are, where other rows of it do not pass.
 
     One coin changes all rows of a test. A row that passes before the work would give it away.

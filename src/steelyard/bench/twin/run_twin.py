@@ -32,7 +32,7 @@ from steelyard.bench.suite.controls import Controls
 from steelyard.bench.suite.expected import NOT_REPORTED
 from steelyard.bench.suite.reported import FAILING, NEVER_RAN, Result, SuiteReport
 from steelyard.bench.twin.draw import Draw
-from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, sparing, twins_of
+from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, spare_passing_rows, twins_of
 from steelyard.bench.twin.pairs import pairs
 from steelyard.bench.twin.side_by_side import side_by_side
 from steelyard.bench.twin.trusted import Facts
@@ -84,7 +84,7 @@ class Oracle:
 
     def draw(self) -> Twins:
         twins = twins_of(self.bench, self.paths, Draw.new(self.facts.grain))
-        return twins if self.baseline is None else sparing(twins, self.baseline)
+        return twins if self.baseline is None else spare_passing_rows(twins, self.baseline)
 
 
 def control(oracle: Oracle, twins: Twins, halves: Halves) -> ControlResults:

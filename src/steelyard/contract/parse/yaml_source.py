@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from steelyard.contract.parse.yaml_words import meaning
+from steelyard.contract.parse.yaml_words import parse_word
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import ContractFault, Problem
@@ -208,7 +208,7 @@ class _Reader:
 
     def _scalar(self, node: yaml.Node) -> Any:
         try:
-            value = meaning(node.value) if node.tag is PLAIN else node.value
+            value = parse_word(node.value) if node.tag is PLAIN else node.value
         except ValueError as error:
             raise _fault_at(self.file, node, str(error)) from error
         if isinstance(value, str) and (odd := _ODD.search(value)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from steelyard.contract.catalogue import LintWarning
 from steelyard.filesystem.tree import Entry
 from steelyard.graders.base import Case, Grader, Patterns
-from steelyard.graders.files.paths import list_paths, matches, unmatched_patterns
+from steelyard.graders.files.paths import list_paths, matches, unmatched_pattern_warnings
 from steelyard.graders.grade import Grade
 
 
@@ -26,7 +26,7 @@ class AllowedPaths(Grader):
     patterns: Patterns
 
     def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
-        return unmatched_patterns(self.patterns, baseline)
+        return unmatched_pattern_warnings(self.patterns, baseline)
 
     def grade(self, case: Case) -> Grade:
         strays = [path for path in case.change.changed_paths if not matches(path, self.patterns)]

@@ -53,7 +53,9 @@ def touched_paths(change: Change, paths: Sequence[str]) -> list[str]:
     return [path for path in paths if path in changed]
 
 
-def unmatched_patterns(patterns: Sequence[str], baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
+def unmatched_pattern_warnings(
+    patterns: Sequence[str], baseline: Mapping[str, Entry]
+) -> tuple[LintWarning, ...]:
     return tuple(
         LintWarning(f"patterns[{index}]", f"{pattern!r} matches nothing in the snapshot", fatal=False)
         for index, pattern in enumerate(patterns)
@@ -61,7 +63,7 @@ def unmatched_patterns(patterns: Sequence[str], baseline: Mapping[str, Entry]) -
     )
 
 
-def missing(paths: Sequence[str], baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
+def missing_path_warnings(paths: Sequence[str], baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
     return tuple(
         LintWarning(f"paths[{index}]", f"{path!r} is not in the snapshot", fatal=True)
         for index, path in enumerate(paths)

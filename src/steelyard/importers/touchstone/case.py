@@ -22,7 +22,14 @@ from pydantic import Field, model_validator
 
 from steelyard.contract.model import Fraction, NonEmpty, Variable
 from steelyard.contract.parse.yaml_source import Source, read_yaml
-from steelyard.importers.reading import UnsupportedKey, existing, fault, plain_name, read_model, read_text
+from steelyard.importers.reading import (
+    UnsupportedKey,
+    existing_file,
+    fault,
+    plain_name,
+    read_model,
+    read_text,
+)
 from steelyard.importers.repositories import repository_of
 from steelyard.importers.strict import Strict
 from steelyard.importers.task import BRIEF, REPO, FileCopy, Options, Task, brief_of, checked_id
@@ -164,7 +171,7 @@ def _repository(
         where = source.where(("source", "repo"))
         return repository_of(case.source.repo, str(case.source.commit), options, where), {}
     where, field = source.where(("source", "path")), "source.path"
-    path = existing(folder, str(case.source.path), where, field)
+    path = existing_file(folder, str(case.source.path), where, field)
     if not path.is_dir():
         raise fault(where, field, f"{case.source.path} is not a folder")
     return {"tree": REPO}, {REPO: FileCopy(path, folder, GIT)}

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from steelyard.contract.parse.explain import suggestion
 from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.errors import ContractFault, Problem
-from steelyard.importers.reading import existing, fault, plain_name
+from steelyard.importers.reading import existing_file, fault, plain_name
 from steelyard.importers.task import FileCopy
 
 COMMON = frozenset({"type", "weight", "gate", "pass_threshold"})
@@ -72,7 +72,7 @@ class Graders:
         where, field = self.source.where(place), dotted_path(place)
         if not isinstance(name, str):
             raise fault(where, field, "expected the name of a file")
-        path, plain = existing(self.folder, name, where, field), plain_name(name, where, field)
+        path, plain = existing_file(self.folder, name, where, field), plain_name(name, where, field)
         if plain.split("/")[0] in {"repo", "contract.yaml", "brief.md"}:
             raise fault(
                 where, field, f"{plain} is a name of the contract's own", "put it below another folder"
