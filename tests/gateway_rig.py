@@ -23,7 +23,7 @@ from steelyard.gateway.route import Route
 from steelyard.gateway.scripted import ScriptedModel, serving
 from steelyard.gateway.server import GatewayServer
 from steelyard.gateway.upstream.upstreams import Upstream
-from steelyard.gateway.upstream.waiting import RetryPolicy
+from steelyard.gateway.upstream.waiting import UpstreamRetryPolicy
 from steelyard.providers.provider import PROVIDERS
 
 REAL_KEY = "sk-real-0123456789abcdefghijklmnop"
@@ -172,7 +172,7 @@ def rig(tmp_path: Path, server: GatewayServer) -> Iterator[MakeRig]:
             address = GatewayAddress("127.0.0.1", server.port, draw_key())
             upstreams = {name: Upstream(one, url + one.base_path, key) for name, one in PROVIDERS.items()}
             caps = options.pop("caps", Caps())
-            options.setdefault("retry", RetryPolicy(backoff_s=0.001))
+            options.setdefault("retry", UpstreamRetryPolicy(backoff_s=0.001))
             made = Rig(
                 Route(
                     address.key,

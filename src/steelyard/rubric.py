@@ -40,7 +40,7 @@ class Dimension(NamedTuple):
     evidence: str = ""
 
 
-class Scored(NamedTuple):
+class RubricScore(NamedTuple):
     reward: float
     details: dict[str, dict[str, Any]]
 
@@ -53,7 +53,7 @@ class Scored(NamedTuple):
 
 def score(
     dimensions: Mapping[str, Dimension], strategy: Strategy = "weighted_mean", asked_for: Sequence[str] = ()
-) -> Scored:
+) -> RubricScore:
     """Raises ValueError for what is not a score: unknown is never quietly zero."""
     if strategy not in STRATEGIES:
         raise ValueError(f"the strategy is one of {', '.join(STRATEGIES)}, not {strategy!r}")
@@ -70,7 +70,7 @@ def score(
             weights.values()
         )
     details = {name: {**one._asdict(), "normalised": round(shares[name], 4)} for name, one in every.items()}
-    return Scored(round(min(1.0, reward), 4), details)
+    return RubricScore(round(min(1.0, reward), 4), details)
 
 
 def _share(name: str, one: Dimension) -> float:
@@ -82,7 +82,7 @@ def _share(name: str, one: Dimension) -> float:
     return min(1.0, max(0.0, one.score / one.max_score))
 
 
-def parse(data: Any) -> Scored:
+def parse(data: Any) -> RubricScore:
     """`{"strategy": "min", "asked_for": ["unit"], "dimensions": {"drop": {"score": 0.95}}}` -> the reward."""
     if not isinstance(data, dict) or not isinstance(data.get("dimensions"), dict):
         raise ValueError("the input must be an object with `dimensions`")  # noqa: TRY004  # one exception for all

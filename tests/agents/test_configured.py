@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.agents.base import AgentResources
 from steelyard.agents.catalogue import find_agent
-from steelyard.agents.configured import configured, mounted_name
+from steelyard.agents.configured import configure_agent, mounted_name
 from steelyard.agents.data import Noop
 from steelyard.agents.process import CommandLine
 from steelyard.cli.options.agent_options import check_agents
@@ -23,7 +23,7 @@ ENVIRON = {"API_KEY": KEY, "EMPTY": ""}
 
 
 def resources(**options: Any) -> AgentResources:
-    return configured(CommandLine("my-agent"), "", AgentOptions(**options), ENVIRON).resources
+    return configure_agent(CommandLine("my-agent"), "", AgentOptions(**options), ENVIRON).resources
 
 
 def test_a_variable_has_its_value_from_the_environment() -> None:
@@ -62,7 +62,7 @@ def test_a_folder_is_mounted_at_its_own_path_unless_an_option_says_otherwise(tmp
 )
 def test_what_cannot_be_is_refused_with_an_explanation(options: AgentOptions, message: str) -> None:
     with pytest.raises(OperatorFault, match=message) as refused:
-        configured(CommandLine("my-agent"), "", options, ENVIRON)
+        configure_agent(CommandLine("my-agent"), "", options, ENVIRON)
     assert "sk-live-99" not in str(refused.value)
 
 
@@ -74,24 +74,24 @@ def test_a_folder_that_only_root_can_read_is_refused_for_root(tmp_path: Path) ->
 
 
 def test_no_value_is_in_a_representation() -> None:
-    agent = configured(CommandLine("my-agent"), "mine", AgentOptions(env=("API_KEY",)), ENVIRON)
+    agent = configure_agent(CommandLine("my-agent"), "mine", AgentOptions(env=("API_KEY",)), ENVIRON)
     assert KEY not in repr(agent)
 
 
 def test_an_agent_without_a_process_is_given_nothing() -> None:
-    assert configured(Noop(), "", AgentOptions(env=("API_KEY",)), ENVIRON).resources == AgentResources()
+    assert configure_agent(Noop(), "", AgentOptions(env=("API_KEY",)), ENVIRON).resources == AgentResources()
 
 
 def test_a_name_that_shows_a_value_is_refused() -> None:
     with pytest.raises(OperatorFault, match="shows the value") as refused:
-        configured(CommandLine("my-agent"), f"x-{KEY}", AgentOptions(env=("API_KEY",)), ENVIRON)
+        configure_agent(CommandLine("my-agent"), f"x-{KEY}", AgentOptions(env=("API_KEY",)), ENVIRON)
     assert KEY not in str(refused.value)
 
 
 def test_a_program_that_is_not_in_the_agents_folder_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     options = AgentOptions(paths=(f"{tmp_path}:/opt/agent",))
-    agent = configured(CommandLine("/opt/agent/bin/absent x"), "", options, ENVIRON)
+    agent = configure_agent(CommandLine("/opt/agent/bin/absent x"), "", options, ENVIRON)
     with pytest.raises(OperatorFault, match="there is no /opt/agent/bin/absent"):
         agent.programs()
 
@@ -107,7 +107,9 @@ def test_a_program_of_a_mounted_folder_is_found_by_its_short_name(
     (tmp_path / "bin").mkdir()
     for name in ("bin/mine", "top"):
         (tmp_path / name).write_text("")
-    agent = configured(CommandLine(program), "", AgentOptions(paths=(f"{tmp_path}:/opt/agent",)), ENVIRON)
+    agent = configure_agent(
+        CommandLine(program), "", AgentOptions(paths=(f"{tmp_path}:/opt/agent",)), ENVIRON
+    )
     assert mounted_name(agent, program) == found
 
 

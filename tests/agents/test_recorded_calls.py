@@ -12,7 +12,7 @@ from fake_client import install_fake
 
 from authoring import Author, Steelyard
 from command_line import run_command
-from steelyard.agents.recorded_calls import RecordedCall, Repetition, compared, read_calls
+from steelyard.agents.recorded_calls import RecordedCall, Repetition, compare_call, read_calls
 from steelyard.evidence.trace.events import EventLog, read_events
 from steelyard.gateway.scripted import ScriptedModel, environment, serving
 
@@ -78,15 +78,15 @@ def test_a_call_that_did_not_run_a_command_to_its_end_is_left_out(tmp_path: Path
 
 
 def test_an_exit_code_that_differs_is_a_difference() -> None:
-    assert not compared(recorded(exit_status=1), Repetition(0, ""))["same_exit"]
-    assert not compared(recorded(exit_status=None, is_error=True), Repetition(0, ""))["same_exit"]
-    assert compared(recorded(exit_status=None), Repetition(3, ""))["same_exit"]
+    assert not compare_call(recorded(exit_status=1), Repetition(0, ""))["same_exit"]
+    assert not compare_call(recorded(exit_status=None, is_error=True), Repetition(0, ""))["same_exit"]
+    assert compare_call(recorded(exit_status=None), Repetition(3, ""))["same_exit"]
 
 
 def test_times_and_blanks_at_line_ends_are_no_difference_of_outputs() -> None:
     before = recorded("Ran 9 tests in 0.001s\n\nOK")
-    assert compared(before, Repetition(0, "Ran 9 tests in 0.512s  \n\nOK\n"))["same_output"]
-    assert not compared(before, Repetition(0, "Ran 8 tests in 0.001s\n\nOK"))["same_output"]
+    assert compare_call(before, Repetition(0, "Ran 9 tests in 0.512s  \n\nOK\n"))["same_output"]
+    assert not compare_call(before, Repetition(0, "Ran 8 tests in 0.001s\n\nOK"))["same_output"]
 
 
 GRADERS = [

@@ -24,7 +24,7 @@ import pytest
 
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.base import SandboxSpec
-from steelyard.sandboxes.docker.api import Engine, Refused, engine
+from steelyard.sandboxes.docker.api import Engine, EngineRefusal, engine
 from steelyard.sandboxes.docker.image import Image, find_image
 
 PROGRAMS = [
@@ -156,7 +156,7 @@ def _name() -> str:
 def _is_there(found: Engine, name: str) -> bool:
     try:
         found.call("GET", f"/images/{name}/json")
-    except Refused:
+    except EngineRefusal:
         return False
     return True
 

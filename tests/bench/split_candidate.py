@@ -296,7 +296,7 @@ import pytest
 
 def test_a_program():
     done = candidate.run(["sh", "tool.sh", "a b"], stdin="hi\\n", env={"X": "1"})
-    assert done == candidate.Ran(3, b"a b 1 hi\\n", b"err\\n")
+    assert done == candidate.ProgramResult(3, b"a b 1 hi\\n", b"err\\n")
 
 def test_a_signal():
     assert candidate.run(["sh", "-c", "kill -TERM $$"]).signal == 15

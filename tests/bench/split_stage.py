@@ -12,7 +12,7 @@ from pathlib import Path
 
 from small_sandbox import planted, small_sandbox
 
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.split.run_split import InSandbox, SplitBench, run_split
 from steelyard.bench.suite.command_words import command_words
@@ -39,7 +39,7 @@ class SplitStage:
         named: tuple[str, ...] = (),
         objects: tuple[str, ...] = (),
         timeout_s: float = 60,
-    ) -> Ran:
+    ) -> RunnerResult:
         tests = {"tests/test_hidden.py": hidden} if isinstance(hidden, str) else hidden
         env, argv, cwd = command_words(command)
         suite = Suite(command, argv=argv, env=env, cwd=cwd, timeout_s=timeout_s)
@@ -60,7 +60,9 @@ class SplitStage:
         return ran
 
     def _in_sandbox(self, tree: Path) -> InSandbox:
-        def run(overlays: tuple[FileOverlay, ...], use: Callable[[Sandbox], Ran]) -> tuple[Ran, ExitStats]:
+        def run(
+            overlays: tuple[FileOverlay, ...], use: Callable[[Sandbox], RunnerResult]
+        ) -> tuple[RunnerResult, ExitStats]:
             with small_sandbox(self.kind, tree, home=(self.home,), overlays=overlays) as sandbox:
                 return use(sandbox), sandbox.stop()
 
@@ -75,16 +77,16 @@ class SplitStage:
         return tuple(overlays)
 
 
-def outcomes(ran: Ran) -> dict[str, str]:
+def outcomes(ran: RunnerResult) -> dict[str, str]:
     return {one.id.rpartition("::")[2].rpartition(".")[2]: one.outcome for one in ran.reported.results}
 
 
-def details(ran: Ran) -> str:
+def details(ran: RunnerResult) -> str:
     """Everything that was said about why something did not pass."""
     return "\n".join([*(one.detail for one in ran.reported.results), *ran.reported.problems])
 
 
-def all_passed(ran: Ran) -> bool:
+def all_passed(ran: RunnerResult) -> bool:
     """What every grader would take for a pass."""
     results = ran.reported.results
     good = bool(results) and all(one.outcome == "passed" for one in results)

@@ -16,7 +16,7 @@ from steelyard.bench.execution_spec import (
     bench_specs,
     own_variables,
 )
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.suite.suite import Decision
 from steelyard.contract.catalogue import GraderEntry, GraderType
 from steelyard.contract.execution_spec import ExecutionSpec
@@ -37,7 +37,7 @@ def entry(spec: ExecutionSpec | None) -> GraderEntry:
     return GraderEntry("it", "scripted", Scripted(spec), "acceptance", required=True, weight=1.0)
 
 
-def failed(reported: Reported) -> Decision:
+def failed(reported: SuiteReport) -> Decision:
     return Decision("fail", 0.0, reported.runner)
 
 

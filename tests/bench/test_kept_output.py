@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.bench.kept_output import OutputStore, StoredStream
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.sandboxes.base import Captured
+from steelyard.sandboxes.base import CapturedOutput
 from steelyard.sandboxes.init.capture import Capture
 
 
@@ -18,7 +18,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
 
 
-def printed(data: bytes, keep_bytes: int = 10, whole_bytes: int = 100) -> Captured:
+def printed(data: bytes, keep_bytes: int = 10, whole_bytes: int = 100) -> CapturedOutput:
     capture = Capture(keep_bytes, whole_bytes)
     capture.feed(data)
     return capture.captured()

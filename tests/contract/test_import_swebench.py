@@ -16,7 +16,7 @@ from steelyard.filesystem.cache import Cache
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers import swebench
 from steelyard.importers.environments import read_environments
-from steelyard.importers.find import find, selected
+from steelyard.importers.find import find, select_tasks
 from steelyard.importers.swebench_ids import NO_FILE, is_no_id
 from steelyard.importers.task import Options, Task
 from steelyard.importers.write import write_task
@@ -261,7 +261,7 @@ def test_only_selects_tasks_by_name(tmp_path: Path) -> None:
 
     def names(*only: str) -> list[str]:
         sources = [tmp_path / "rows.jsonl", tmp_path / "tasks"]
-        return [found.name for found in selected(find(sources, Options()), only)]
+        return [found.name for found in select_tasks(find(sources, Options()), only)]
 
     assert names() == ["a-1", "a-2", "b-1", "one"]
     assert names("a-*", "one") == ["a-1", "a-2", "one"]

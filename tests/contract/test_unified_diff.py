@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.contract.patches.unified_diff import Patched, apply_unified
+from steelyard.contract.patches.unified_diff import PatchedFile, apply_unified
 from steelyard.filesystem.tree import Entry
 
 Tree = dict[str, bytes]
@@ -101,7 +101,7 @@ def test_any_edit_that_git_can_write_is_applied_as_written(
 def test_the_mode_of_a_file_is_carried() -> None:
     patch = b"diff --git a/x.sh b/x.sh\nold mode 100644\nnew mode 100755\n"
     tree = {"x.sh": b"true\n"}
-    assert apply_unified(patch, entries(tree), tree.__getitem__) == {"x.sh": Patched(b"true\n", "755")}
+    assert apply_unified(patch, entries(tree), tree.__getitem__) == {"x.sh": PatchedFile(b"true\n", "755")}
 
 
 HUNK = b"--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from steelyard.evidence.folder.blobs import Blobs, bounded
+from steelyard.evidence.folder.blobs import Blobs, store_text
 from steelyard.evidence.key_rules import redact_keys
 from steelyard.evidence.redact import Secrets
 from steelyard.evidence.trace.events import EventLog, read_events, verify_chain
@@ -82,7 +82,7 @@ def test_the_value_of_a_variable_is_named_in_the_redaction(tmp_path: Path) -> No
 def test_a_long_text_is_redacted_in_its_blob_and_keeps_its_own_digest(tmp_path: Path) -> None:
     text = ("x " * 2500 + KEYS["slack_token"]).encode()
     blobs = Blobs(tmp_path)
-    shown = bounded(text, blobs)
+    shown = store_text(text, blobs)
     assert shown["digest"] == hashlib.sha256(text).hexdigest()
     assert blobs.read(shown["blob"]).endswith(b"[redacted:slack_token]")
     assert shown["redacted"] == {"slack_token": 1}

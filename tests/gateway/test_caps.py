@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gateway_rig import MakeRig
-from steelyard.gateway.caps import CapReached, Caps, ModelBudget, Need
-from steelyard.gateway.projection import MOST_SAMPLES, Projected, Projection
+from steelyard.gateway.caps import CapReached, Caps, ModelBudget, RequestNeed
+from steelyard.gateway.projection import MOST_SAMPLES, Projection, UsageProjection
 from steelyard.providers.answer import AnswerMeter
 from steelyard.providers.prices import Cost, Prices
 from steelyard.providers.usage import Usage
@@ -20,13 +20,13 @@ from steelyard.providers.usage import Usage
 TEXT = "word " * 400  # 2000 characters, 500 tokens
 
 
-def need(prompt_bytes: int = 200, max_output: int = 1000, model: str = "claude-opus-4-5") -> Need:
-    return Need(
+def need(prompt_bytes: int = 200, max_output: int = 1000, model: str = "claude-opus-4-5") -> RequestNeed:
+    return RequestNeed(
         prompt_bytes, max_output, lambda usage, chars: Prices().cost("anthropic", model, usage, chars)
     )
 
 
-def reserved(budget: ModelBudget, *needs: Need) -> Any:
+def reserved(budget: ModelBudget, *needs: RequestNeed) -> Any:
     async def reserve() -> list[Any]:
         return [await budget.reserve(one) for one in needs]
 
@@ -78,7 +78,7 @@ def test_a_request_waits_for_others_that_hold_what_it_needs() -> None:
         second = asyncio.create_task(budget.reserve(need()))
         await asyncio.sleep(0)
         assert not second.done()
-        budget.settle(first, Usage(100, 50), Cost(Decimal(0), None, "library", ""))
+        budget.charge(first, Usage(100, 50), Cost(Decimal(0), None, "library", ""))
         return [first.output, (await second).output]
 
     assert asyncio.run(both()) == [399, 239]
@@ -89,7 +89,7 @@ def test_settling_twice_charges_once() -> None:
         budget = ModelBudget(Caps(tokens=5000))
         one = await budget.reserve(need())
         for _ in range(2):
-            budget.settle(one, Usage(100, 50), None)
+            budget.charge(one, Usage(100, 50), None)
         return budget.tokens
 
     assert asyncio.run(settle()) == 150
@@ -99,7 +99,7 @@ def test_prompts_are_estimated_by_the_largest_ratio_of_the_run() -> None:
     async def ratio() -> float:
         budget = ModelBudget(Caps(tokens=50_000))
         one = await budget.reserve(need(prompt_bytes=1000))
-        budget.settle(one, Usage(800, 10), None)
+        budget.charge(one, Usage(800, 10), None)
         return budget.ratio
 
     assert asyncio.run(ratio()) == pytest.approx(0.88)
@@ -109,7 +109,7 @@ def test_tokens_that_a_provider_adds_to_every_prompt_are_reserved_too() -> None:
     async def prompt() -> int:
         budget = ModelBudget(Caps(tokens=50_000))
         one = await budget.reserve(need(prompt_bytes=100))
-        budget.settle(one, Usage(1000, 10), None)
+        budget.charge(one, Usage(1000, 10), None)
         return (await budget.reserve(need(prompt_bytes=200))).tokens - 1000
 
     assert asyncio.run(prompt()) == 200 + 900 + 1
@@ -206,9 +206,9 @@ def test_a_text_that_is_longer_than_its_limit_seems_to_allow_is_not_cut_while_th
 def test_an_answer_beyond_its_reservation_takes_only_what_no_other_request_holds() -> None:
     budget = ModelBudget(Caps(tokens=40_000))
     one, _ = reserved(budget, need(), need())  # 1101 tokens each
-    assert budget.overshoot(one, Projected(38_899, Decimal(0), Decimal(0))) == ""
+    assert budget.overshoot(one, UsageProjection(38_899, Decimal(0), Decimal(0))) == ""
     assert one.tokens == 38_899
-    assert budget.overshoot(one, Projected(38_900, Decimal(0), Decimal(0))) == "38,899 tokens"
+    assert budget.overshoot(one, UsageProjection(38_900, Decimal(0), Decimal(0))) == "38,899 tokens"
 
 
 def test_samples_of_a_projection_are_few_and_have_the_first_and_the_last_chunk() -> None:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from gateway_rig import MakeRig, Rig
-from steelyard.gateway.upstream.waiting import RetryPolicy
+from steelyard.gateway.upstream.waiting import UpstreamRetryPolicy
 
 USAGE = {"tokens_in": 1000, "tokens_out": 50}
-QUICK = RetryPolicy(attempts=3, backoff_s=0.001)
+QUICK = UpstreamRetryPolicy(attempts=3, backoff_s=0.001)
 TEXT = "An answer that is long enough to be cut into several events of a stream. " * 3
 
 
@@ -82,7 +82,7 @@ def test_waits_at_the_same_time_are_counted_once(rig: MakeRig) -> None:
 
 
 def test_an_upstream_that_hangs_is_given_up(rig: MakeRig) -> None:
-    made = rig(faulty(hang=True), retry=RetryPolicy(silence_s=0.3))
+    made = rig(faulty(hang=True), retry=UpstreamRetryPolicy(silence_s=0.3))
     assert made.ask().status == 504
     (error,) = made.payloads("model.error")
     assert error["kind"] == "timeout"

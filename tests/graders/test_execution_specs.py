@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from steelyard.bench.execution_spec import CommandSpec, SuiteSpec, VerifierSpec
-from steelyard.bench.suite.reported import Reported, Result
+from steelyard.bench.suite.reported import Result, SuiteReport
 from steelyard.bench.verifier.options import SeparateVerifier
 from steelyard.contract.catalogue import GraderEntry, GraderType
 from steelyard.errors import GraderFault, OperatorFault
@@ -85,7 +85,7 @@ def test_the_spec_of_swebench_holds_its_patch_and_each_id_once() -> None:
 
 @pytest.mark.parametrize("grader", [RunsTests("make test"), Pytest(), SweBench(("a",))])
 def test_the_grader_decides_from_the_reported_results(grader: ReadsResults) -> None:
-    reported = Reported("pytest", "reporter", (Result("a", "passed"),))
+    reported = SuiteReport("pytest", "reporter", (Result("a", "passed"),))
     assert grader.execution().decide(reported) == grader.decide(reported)
     assert grader.execution().decide(reported).outcome == "pass"
 

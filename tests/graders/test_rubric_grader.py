@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from cases import case
 
-from steelyard.graders.grade import Evaluated, Grade
+from steelyard.graders.grade import Grade, VerifierEvaluation
 from steelyard.graders.rubric import Rubric, RubricDimension
 
 
 def verified(**details: Any) -> Grade:
-    evaluated = Evaluated(0.5, True, True, True, breakdown=details)
+    evaluated = VerifierEvaluation(0.5, True, True, True, breakdown=details)
     return Grade("fail", 0.5, "half", evaluated=evaluated)
 
 

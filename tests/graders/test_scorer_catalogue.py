@@ -16,7 +16,7 @@ from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.cache import Cache
 from steelyard.graders.base import grader_of
 from steelyard.graders.catalogue import CATALOGUE, PLANNED
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 from steelyard.graders.tampering.changed_tests import TEST_GLOBSET
 from steelyard.graders.tampering.no_new_skips import NoNewSkips
 from steelyard.verdict.status import Status
@@ -195,15 +195,17 @@ def test_a_required_note_for_the_judge_does_not_gate(tmp_path: Path) -> None:
     command = loaded(tmp_path / "two", type="command")
     grade = grader_of(entry).grade(edited(tmp_path / "blobs", {}, {"a.py": "x"}))
     assert (grade.outcome, grade.score) == ("not_applicable", None)
-    passed = Graded(command, type(grade).of(True, "fine"))
-    verdict = decide(GradedRun([passed, Graded(entry, grade)], (), Status("scorable"), "completed"), Rule())
+    passed = WeightedGrade(command, type(grade).of(True, "fine"))
+    verdict = decide(
+        GradedRun([passed, WeightedGrade(entry, grade)], (), Status("scorable"), "completed"), Rule()
+    )
     assert (verdict.verdict, verdict.checks, verdict.score) == ("pass", "PASS", 1.0)
 
 
 def test_a_note_for_the_judge_alone_grades_nothing(tmp_path: Path) -> None:
     entry = loaded(tmp_path, type="llm_judge", required=True)
     grade = grader_of(entry).grade(edited(tmp_path / "blobs", {}, {"a.py": "x"}))
-    verdict = decide(GradedRun([Graded(entry, grade)], (), Status("scorable"), "completed"), Rule())
+    verdict = decide(GradedRun([WeightedGrade(entry, grade)], (), Status("scorable"), "completed"), Rule())
     assert verdict.verdict == "ungraded"
 
 

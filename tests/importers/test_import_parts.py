@@ -23,7 +23,7 @@ from steelyard.importers.copying import Room, copy
 from steelyard.importers.harbor.dockerfile import CopiedPath, DockerfileError, is_pinned, part
 from steelyard.importers.reading import read_toml, strict_json, toml_positions
 from steelyard.importers.rows import read_rows
-from steelyard.importers.task import Copied, Options, Task, as_name, contract_text
+from steelyard.importers.task import FileCopy, Options, Task, as_name, contract_text
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 PLAIN = st.recursive(
@@ -256,7 +256,7 @@ def test_a_base_is_pinned_by_its_digest(bases: str, pinned: bool) -> None:  # no
 
 
 def copied(source: Path, to: Path, room: Room | None = None) -> None:
-    copy(Copied(source, source), to, room or Room())
+    copy(FileCopy(source, source), to, room or Room())
 
 
 def test_a_copy_has_contents_modes_and_links(tmp_path: Path) -> None:

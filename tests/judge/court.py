@@ -9,10 +9,10 @@ from steelyard.gateway.scripted import Replies, ScriptedModel
 from steelyard.judge.ask import Panel, judge_run
 from steelyard.judge.judge_input import JudgeInput
 from steelyard.judge.judgement import Judgement
-from steelyard.judge.provider import RetryPolicy
+from steelyard.judge.provider import JudgeRetryPolicy
 
 Sits = Callable[[Replies], "Court"]
-QUICK = RetryPolicy(total_s=120, backoff_s=0.01)
+QUICK = JudgeRetryPolicy(total_s=120, backoff_s=0.01)
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Court:
 
     model: ScriptedModel
     env: dict[str, str]
-    retry_policy: RetryPolicy = QUICK
+    retry_policy: JudgeRetryPolicy = QUICK
 
     def panel(self, *models: str) -> Panel:
         panel = Panel.from_environment(models, self.env)

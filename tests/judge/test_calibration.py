@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import OperatorFault
-from steelyard.judge.calibration import Labelled, calibrated, read_labels
+from steelyard.judge.calibration import LabelledPair, calibrate, read_labels
 from steelyard.judge.judgement import Opinion, rule
 
-PASSES, FAILS = Labelled("PASS", "PASS"), Labelled("FAIL", "FAIL")
-LET_THROUGH, REFUSED = Labelled("FAIL", "PASS"), Labelled("PASS", "FAIL")
-LOST = Labelled("PASS", "UNPARSEABLE")
+PASSES, FAILS = LabelledPair("PASS", "PASS"), LabelledPair("FAIL", "FAIL")
+LET_THROUGH, REFUSED = LabelledPair("FAIL", "PASS"), LabelledPair("PASS", "FAIL")
+LOST = LabelledPair("PASS", "UNPARSEABLE")
 GOOD = [PASSES] * 45 + [FAILS] * 45 + [REFUSED] * 2 + [LET_THROUGH] * 1
 
 
 def test_a_judge_that_agrees_with_people_is_ready() -> None:
-    found = calibrated(GOOD)
+    found = calibrate(GOOD)
     assert (found.ready, found.missing) == (True, ())
     assert found.table == (45, 2, 1, 45)
     assert (found.false_pass.successes, found.false_pass.trials) == (1, 46)
@@ -42,15 +42,15 @@ def test_a_judge_that_agrees_with_people_is_ready() -> None:
         ([PASSES] * 100, "kappa is not known (both gave one answer only)"),
     ],
 )
-def test_what_is_missing_is_said(labelled: list[Labelled], why: str) -> None:
-    found = calibrated(labelled)
+def test_what_is_missing_is_said(labelled: list[LabelledPair], why: str) -> None:
+    found = calibrate(labelled)
     assert not found.ready
     assert any(why in reason for reason in found.missing)
 
 
 @given(st.lists(st.sampled_from([PASSES, FAILS, LET_THROUGH, REFUSED, LOST]), max_size=200))
-def test_every_label_is_counted_once(labelled: list[Labelled]) -> None:
-    found = calibrated(labelled)
+def test_every_label_is_counted_once(labelled: list[LabelledPair]) -> None:
+    found = calibrate(labelled)
     assert found.table.total + found.unreadable.successes == len(labelled)
     assert found.false_pass.trials + found.false_fail.trials == found.table.total
     json.dumps(found.to_json(), allow_nan=False)

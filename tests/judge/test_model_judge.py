@@ -28,7 +28,7 @@ from steelyard.graders.judged.model_judge import ModelJudge
 from steelyard.importers.task import Options
 from steelyard.importers.touchstone import case as touchstone
 from steelyard.judge.score import score_output
-from steelyard.judge.scoring import Produced
+from steelyard.judge.scoring import ScoredWork
 
 Grades = Callable[..., tuple[Grade, Court]]
 JURY = ("claude-a", "claude-b", "gpt-c")
@@ -180,7 +180,7 @@ def test_a_change_that_steers_or_addresses_the_model_gets_no_credit(  # noqa: PL
 
 def test_a_defect_is_no_way_around_a_score(court: Sits) -> None:
     """What cannot even be asked was provoked by somebody, and counts as read: the grade is an error, and earns nothing."""
-    broken = Produced("a rubric", "a brief", None)  # type: ignore[arg-type]  # as a defect would have it
+    broken = ScoredWork("a rubric", "a brief", None)  # type: ignore[arg-type]  # as a defect would have it
     (result,) = score_output(broken, court([{"json": {"score": 1.0, "reasoning": "fine"}}]).panel("claude-a"))
     assert (result.readable, result.answered, result.error.split(":")[0]) == (
         False,

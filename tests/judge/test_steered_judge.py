@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.gateway.scripted import FAIL, PASS
-from steelyard.judge.fence import Fence, clipped, one_line, size, visible
+from steelyard.judge.fence import Fence, clip, one_line, size, visible
 from steelyard.judge.judge_input import CheckRow, GradeRow, JudgeInput, Kind, Line, Note
 from steelyard.judge.prompt import Chance, build_prompt, prompt_id
 from steelyard.judge.shown_diff import shown_diff
@@ -177,7 +177,7 @@ def test_only_what_cannot_be_seen_is_written_out(text: str, seen: str) -> None:
 
 @given(st.text(st.characters(codec=None), max_size=2000), st.integers(0, 200))
 def test_what_is_clipped_fits_and_says_so(text: str, most: int) -> None:
-    short = clipped(text, most)
+    short = clip(text, most)
     assert size(short) <= most + 200
     assert short == visible(text) or "left out here" in short
     assert size(one_line(text, most)) <= 4 * most + 10

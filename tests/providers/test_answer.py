@@ -12,7 +12,7 @@ from steelyard.providers import answer
 from steelyard.providers.answer import AnswerMeter
 from steelyard.providers.scripted.actions import Call
 from steelyard.providers.scripted.render import ReplyContent, document, events
-from steelyard.providers.scripted.script import Place
+from steelyard.providers.scripted.script import ReplyPosition
 from steelyard.providers.usage import Usage
 
 WIRES = ("messages", "chat", "responses", "generate")
@@ -21,7 +21,7 @@ REPLY = ReplyContent(
     text="Let me look at the file first, it is a long one.",
     calls=(Call("bash", {"command": "ls -la"}), Call("bash", {"command": "pwd"})),
     usage=Usage(1000, 50, 200),
-    place=Place(0, 3),
+    place=ReplyPosition(0, 3),
 )
 
 

@@ -17,15 +17,15 @@ import pytest
 
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.admission import ON_WAIT, Admission
-from steelyard.sandboxes.shared_register import Need, Register, shared_folder
+from steelyard.sandboxes.shared_register import Register, SandboxNeed, shared_folder
 
 PATIENCE_S = 60  # a limit for a test that fails; one that passes does not take it
 HOLDER = """
 import sys, time
 from pathlib import Path
 from steelyard.sandboxes.admission import Admission
-from steelyard.sandboxes.shared_register import Need, Register
-admission = Admission(Need(100, 8), Register(Path(sys.argv[1])))
+from steelyard.sandboxes.shared_register import SandboxNeed, Register
+admission = Admission(SandboxNeed(100, 8), Register(Path(sys.argv[1])))
 print(admission.enter(int(sys.argv[2])), flush=True)
 time.sleep(1000)
 """
@@ -66,7 +66,7 @@ class Entering:
 
 
 def make(folder: Path, total: int = 100, cpus: float = 8) -> Admission:
-    return Admission(Need(total, cpus), Register(folder), poll_s=0.01, quiet_s=0)
+    return Admission(SandboxNeed(total, cpus), Register(folder), poll_s=0.01, quiet_s=0)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from steelyard.sandboxes.toolchains import (
     _ask,
     _read_answer,
     _toolchain,
-    installed,
+    installed_toolchains,
     matches,
     resolve,
 )
@@ -46,7 +46,7 @@ def test_our_own_interpreter_is_found() -> None:
 
 
 def test_nothing_that_was_found_is_a_script() -> None:
-    found = installed("python")
+    found = installed_toolchains("python")
     assert found
     assert all(one.binary.read_bytes()[:4] == b"\x7fELF" for one in found)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.stats.cluster_interval import Z90, effective_size, size_of_variance
-from steelyard.stats.clusters import Cluster, cluster_variance, clustered
+from steelyard.stats.clusters import Cluster, cluster_variance, clustered_rate
 from steelyard.stats.interval import Z95, wilson, wilson_ends
 from steelyard.stats.student_t import t_quantile, t_tail
 
@@ -75,36 +75,36 @@ def test_the_variance_is_the_jackknifes_where_contracts_have_as_many_trials(
 
 @given(CLUSTERS)
 def test_an_interval_holds_its_rate_and_stays_within_zero_and_one(clusters: list[Cluster]) -> None:
-    made = clustered(clusters)
+    made = clustered_rate(clusters)
     assert 0 <= made.rate.low <= made.rate.high <= 1
     if made.rate.rate is not None:
         assert made.rate.low - 1e-12 <= made.rate.rate <= made.rate.high + 1e-12
 
 
 def test_one_contract_is_wilson_over_its_repeats_and_speaks_of_itself_only() -> None:
-    made = clustered([Cluster(2, 5)])
+    made = clustered_rate([Cluster(2, 5)])
     assert (made.rate, made.scope) == (wilson(2, 5), "contract")
 
 
 def test_contracts_that_were_tried_once_are_independent_trials() -> None:
-    made = clustered([Cluster(1, 1), Cluster(0, 1), Cluster(1, 1)])
+    made = clustered_rate([Cluster(1, 1), Cluster(0, 1), Cluster(1, 1)])
     assert (made.rate, made.scope) == (wilson(2, 3), "contracts")
 
 
 def test_nothing_tried_has_no_rate_and_no_scope() -> None:
-    made = clustered([Cluster(0, 0)])
+    made = clustered_rate([Cluster(0, 0)])
     assert (made.rate.rate, made.scope, made.clusters) == (None, "", 0)
 
 
 def test_repeats_that_always_agree_are_worth_no_more_than_their_contracts() -> None:
     """Five contracts, ten repeats each, always the same: fifty trials would claim far too much."""
-    made = clustered([Cluster(10, 10)] * 3 + [Cluster(0, 10)] * 2)
+    made = clustered_rate([Cluster(10, 10)] * 3 + [Cluster(0, 10)] * 2)
     pooled, honest = wilson(30, 50), wilson(3, 5)
     assert made.rate.high - made.rate.low > honest.high - honest.low > pooled.high - pooled.low
 
 
 def test_where_all_contracts_agree_each_counts_as_one_trial() -> None:
-    made = clustered([Cluster(4, 4)] * 3)
+    made = clustered_rate([Cluster(4, 4)] * 3)
     assert made.rate.low == pytest.approx(wilson(3, 3).low)
     assert made.rate.high == 1.0
 
@@ -129,7 +129,7 @@ def test_a_kurtosis_of_3_counts_as_even_whatever_its_rounding() -> None:
 def test_at_a_whole_effective_size_the_interval_is_scipys_wilson() -> None:
     clusters = [Cluster(1, 2), Cluster(2, 2), Cluster(0, 2), Cluster(1, 2)]
     size = effective_size([1, 2, 0, 1], [2, 2, 2, 2]).scaled(0.975, Z95)
-    made = clustered(clusters).rate
+    made = clustered_rate(clusters).rate
     whole = stats.binomtest(4, 8).proportion_ci(method="wilson")
     assert wilson(4, 8).low == pytest.approx(whole.low)
     centre, half = 0.5, Z95 * math.sqrt(0.25 / size + Z95**2 / (4 * size**2)) / (1 + Z95**2 / size)
@@ -139,7 +139,7 @@ def test_at_a_whole_effective_size_the_interval_is_scipys_wilson() -> None:
 
 def test_a_rate_that_no_study_of_the_design_excludes_from_above_is_tested_on_one_side() -> None:
     """One success in each of 5 of 40 contracts: the lower end is the one of a one-sided 95% interval, and higher than 2.5% make it."""
-    made = clustered([Cluster(1, 5)] * 5 + [Cluster(0, 5)] * 35).rate
+    made = clustered_rate([Cluster(1, 5)] * 5 + [Cluster(0, 5)] * 35).rate
     size = effective_size([1] * 5 + [0] * 35, [5] * 40)
     assert made.low < wilson(0, 40).high <= made.high
     assert made.low == pytest.approx(wilson_ends(5 / 200, size.scaled(0.95, Z90), Z90)[0])
@@ -153,7 +153,7 @@ def test_successes_exclude_no_rate_that_a_study_without_any_does_not_exclude(
     counts = data.draw(st.lists(st.integers(1, repeats), max_size=contracts))
     clusters = [Cluster(count, repeats) for count in counts]
     none = [Cluster(0, repeats)] * contracts
-    assert clustered(none).rate.high <= clustered(clusters + none[len(clusters) :]).rate.high
+    assert clustered_rate(none).rate.high <= clustered_rate(clusters + none[len(clusters) :]).rate.high
 
 
 @given(st.integers(20, 60), st.integers(2, 10), st.data())
@@ -161,7 +161,7 @@ def test_a_study_is_worth_at_least_one_trial_for_each_contract(
     contracts: int, repeats: int, data: st.DataObject
 ) -> None:
     counts = data.draw(st.lists(st.integers(0, repeats), min_size=contracts, max_size=contracts))
-    made = clustered([Cluster(count, repeats) for count in counts]).rate
+    made = clustered_rate([Cluster(count, repeats) for count in counts]).rate
     assert made.rate is not None
     low, high = wilson_ends(made.rate, contracts)
     assert low - 1e-12 <= made.low
@@ -172,7 +172,7 @@ def test_a_study_is_worth_at_least_one_trial_for_each_contract(
 def test_successes_and_failures_are_treated_alike(contracts: int) -> None:
     draw = random.Random(contracts)
     clusters = [Cluster(draw.randint(0, 4) if draw.random() < 0.3 else 0, 4) for _ in range(contracts)]
-    one, other = (clustered(each).rate for each in (clusters, [Cluster(4 - y, n) for y, n in clusters]))
+    one, other = (clustered_rate(each).rate for each in (clusters, [Cluster(4 - y, n) for y, n in clusters]))
     assert (one.low, one.high) == pytest.approx((1 - other.high, 1 - other.low))
 
 
@@ -187,7 +187,7 @@ def test_twenty_contracts_are_covered_in_about_95_of_100_studies(icc: float, rat
     )
     won = np.sort(generator.binomial(5, chance), axis=1)
     tables, times = np.unique(won, axis=0, return_counts=True)
-    found = [clustered([Cluster(int(one), 5) for one in table]).rate for table in tables]
+    found = [clustered_rate([Cluster(int(one), 5) for one in table]).rate for table in tables]
     covered = sum(int(count) for one, count in zip(found, times, strict=True) if one.low <= rate <= one.high)
     assert 0.935 <= covered / 3000 <= 0.965
 
@@ -200,7 +200,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(contracts: int, repea
     for _ in range(rounds):
         rates = [draw.betavariate(0.7, 0.7) for _ in range(contracts)]
         clusters = [Cluster(sum(draw.random() < rate for _ in range(repeats)), repeats) for rate in rates]
-        made = clustered(clusters).rate
+        made = clustered_rate(clusters).rate
         naive = wilson(made.successes, made.trials)
         covered += made.low <= 0.5 <= made.high
         pooled += naive.low <= 0.5 <= naive.high

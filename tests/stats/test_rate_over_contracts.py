@@ -13,7 +13,7 @@ from scipy import stats
 from steelyard.stats.bootstrap import Resampling, cluster_bootstrap
 from steelyard.stats.bounded_mean import bounded_mean
 from steelyard.stats.clustered_mean import clustered_mean
-from steelyard.stats.clusters import Cluster, cluster_robust_rate, clustered, rate_over_contracts
+from steelyard.stats.clusters import Cluster, cluster_robust_rate, clustered_rate, rate_over_contracts
 from steelyard.stats.interval import wilson_ends
 from steelyard.stats.passk import all_of_them, at_least_one, pass_at_k, pass_hat_k
 
@@ -67,7 +67,7 @@ def test_a_mean_without_an_interval_says_why(groups: list[list[float]], word: st
 
 
 def test_the_estimate_is_the_interval_that_runs_print() -> None:
-    rate, found = clustered(CLUSTERS).rate, rate_over_contracts(CLUSTERS)
+    rate, found = clustered_rate(CLUSTERS).rate, rate_over_contracts(CLUSTERS)
     assert (found.value, found.low, found.high) == (rate.rate, rate.low, rate.high)
     assert (found.n, found.clusters) == (27, 6)
     assert "clusters" in found.method

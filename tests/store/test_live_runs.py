@@ -19,7 +19,7 @@ from steelyard.store import live_part
 from steelyard.store.blobs import fetch_run, put_run
 from steelyard.store.live_copy import LiveCopies, LiveCopy, forget_parts
 from steelyard.store.live_part import Part, Piece, part_name
-from steelyard.store.place import Place, open_place
+from steelyard.store.place import StoreFolder, open_place
 from steelyard.store.run_stream import RunStream
 from steelyard.study.cluster.worker import deliver
 
@@ -31,7 +31,7 @@ PATIENCE_S = 300.0
 class Worker:
     """A run on another machine, and the stream that sends it; each `send` is one look of its thread."""
 
-    def __init__(self, folder: Path, place: Place) -> None:
+    def __init__(self, folder: Path, place: StoreFolder) -> None:
         self.folder = RunFolder.create(folder / "worker", RUN)
         self.folder.write_json("manifest.json", {"run": RUN, "trial": {"id": "t01", "attempt": 1}})
         self.stream = RunStream(place, KEY, folder / "worker", pace_s=0.001)
@@ -65,17 +65,17 @@ class Failing:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> StoreFolder:
     return open_place(f"file://{tmp_path}/store")
 
 
 @pytest.fixture
-def worker(tmp_path: Path, place: Place) -> Worker:
+def worker(tmp_path: Path, place: StoreFolder) -> Worker:
     return Worker(tmp_path, place)
 
 
 @pytest.fixture
-def copy(tmp_path: Path, place: Place) -> LiveCopy:
+def copy(tmp_path: Path, place: StoreFolder) -> LiveCopy:
     return LiveCopy(place, KEY, tmp_path / "here")
 
 
@@ -121,7 +121,7 @@ def test_a_run_whose_worker_is_lost_is_interrupted(worker: Worker, copy: LiveCop
 
 
 def test_a_file_is_sent_in_parts_of_bounded_size(
-    worker: Worker, copy: LiveCopy, here: RunFolder, place: Place, monkeypatch: pytest.MonkeyPatch
+    worker: Worker, copy: LiveCopy, here: RunFolder, place: StoreFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("steelyard.store.run_stream.PART_BYTES", 1000)
     worker.log(b"x" * 2500)
@@ -133,7 +133,7 @@ def test_a_file_is_sent_in_parts_of_bounded_size(
     assert here.read_bytes("events.jsonl") == b"x" * 2500 + b"\n"
 
 
-def test_the_log_is_sent_before_other_files(worker: Worker, place: Place) -> None:
+def test_the_log_is_sent_before_other_files(worker: Worker, place: StoreFolder) -> None:
     worker.folder.write_bytes("agent/stdout.txt", b"hello")
     worker.folder.write_bytes("blobs/ab", b"b")
     worker.log(b"one")
@@ -167,7 +167,7 @@ def test_seal_gradings_and_report_are_not_sent_before_the_run_is_whole(
     ["seal.json", "./seal.json", "gradings/0001.json", "report.json", "../x", "/etc/x", "a/../../x", ""],
 )
 def test_a_part_with_a_name_that_no_running_run_has_is_refused(
-    worker: Worker, place: Place, copy: LiveCopy, here: RunFolder, name: str
+    worker: Worker, place: StoreFolder, copy: LiveCopy, here: RunFolder, name: str
 ) -> None:
     """A hostile worker makes no result, and writes to no place but the folder of its run."""
     assert worker.stream.send()
@@ -180,7 +180,7 @@ def test_a_part_with_a_name_that_no_running_run_has_is_refused(
 
 @pytest.mark.parametrize("name", ["studies", "index.sqlite-wal", ".fetch-x", "..", "x/y", ""])
 def test_a_part_of_a_run_whose_name_no_run_has_is_refused(
-    place: Place, copy: LiveCopy, here: RunFolder, name: str
+    place: StoreFolder, copy: LiveCopy, here: RunFolder, name: str
 ) -> None:
     place.write(part_name(KEY, 1), Part(name, (Piece("events.jsonl", 0, b"one\n"),)).to_bytes())
     with pytest.raises(InfraFault):
@@ -188,7 +188,7 @@ def test_a_part_of_a_run_whose_name_no_run_has_is_refused(
     assert not here.path.parent.exists()
 
 
-def test_a_log_that_is_sent_anew_is_refused(place: Place, copy: LiveCopy, here: RunFolder) -> None:
+def test_a_log_that_is_sent_anew_is_refused(place: StoreFolder, copy: LiveCopy, here: RunFolder) -> None:
     """Else a worker could rewrite what happened, here and in what it seals."""
     for number, line in enumerate((b"stopped\n", b"ended\n"), 1):
         place.write(part_name(KEY, number), Part(RUN, (Piece("./events.jsonl", 0, line),)).to_bytes())
@@ -197,7 +197,7 @@ def test_a_log_that_is_sent_anew_is_refused(place: Place, copy: LiveCopy, here: 
 
 
 def test_a_worker_that_sends_files_without_end_is_not_followed(
-    place: Place, copy: LiveCopy, here: RunFolder, monkeypatch: pytest.MonkeyPatch
+    place: StoreFolder, copy: LiveCopy, here: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("steelyard.store.live_copy.LIVE_FILES", 3)
     pieces = tuple(Piece(f"blobs/{number}", 0, b"x") for number in range(9))
@@ -207,7 +207,7 @@ def test_a_worker_that_sends_files_without_end_is_not_followed(
     assert len(list((here.path / "blobs").iterdir())) == 3
 
 
-def test_a_file_without_bytes_is_refused(place: Place, copy: LiveCopy) -> None:
+def test_a_file_without_bytes_is_refused(place: StoreFolder, copy: LiveCopy) -> None:
     place.write(part_name(KEY, 1), Part(RUN, (Piece("blobs/a", 0, b""),)).to_bytes())
     with pytest.raises(InfraFault, match="0 bytes"):
         copy.advance()
@@ -222,7 +222,9 @@ def test_an_empty_part_does_not_look_like_a_store_that_is_away(url: str, tmp_pat
 
 
 @pytest.mark.parametrize("odd", ["link", "fifo", "folder"])
-def test_what_is_no_plain_file_is_no_part(tmp_path: Path, place: Place, copy: LiveCopy, odd: str) -> None:
+def test_what_is_no_plain_file_is_no_part(
+    tmp_path: Path, place: StoreFolder, copy: LiveCopy, odd: str
+) -> None:
     """In a folder that all machines share; opening a FIFO would wait for ever."""
     path = Path(place.root) / part_name(KEY, 1)
     path.parent.mkdir(parents=True)
@@ -237,7 +239,7 @@ def test_what_is_no_plain_file_is_no_part(tmp_path: Path, place: Place, copy: Li
     assert not copy.advance()
 
 
-def test_one_run_does_not_keep_the_thread_from_the_others(place: Place, copy: LiveCopy) -> None:
+def test_one_run_does_not_keep_the_thread_from_the_others(place: StoreFolder, copy: LiveCopy) -> None:
     for number in range(1, 100):
         piece = Piece("events.jsonl", number - 1, b"x")
         place.write(part_name(KEY, number), Part(RUN, (piece,)).to_bytes())
@@ -257,7 +259,7 @@ def test_a_worker_cannot_write_to_the_folder_of_another_run(
 
 
 def test_a_worker_that_sends_without_end_is_not_followed(
-    place: Place, copy: LiveCopy, monkeypatch: pytest.MonkeyPatch
+    place: StoreFolder, copy: LiveCopy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("steelyard.store.live_copy.LIVE_BYTES", 1000)
     place.write(part_name(KEY, 1), Part(RUN, (Piece("events.jsonl", 0, b"x" * 2000),)).to_bytes())
@@ -265,7 +267,7 @@ def test_a_worker_that_sends_without_end_is_not_followed(
         copy.advance()
 
 
-def test_a_worker_that_sends_parts_without_bytes_is_not_followed(place: Place, copy: LiveCopy) -> None:
+def test_a_worker_that_sends_parts_without_bytes_is_not_followed(place: StoreFolder, copy: LiveCopy) -> None:
     """Else a store full of them would hold up a resumed study without end. The first part may only name the run."""
     for number in (1, 2):
         place.write(part_name(KEY, number), Part(RUN).to_bytes())
@@ -275,7 +277,7 @@ def test_a_worker_that_sends_parts_without_bytes_is_not_followed(place: Place, c
 
 
 def test_a_run_has_a_bounded_number_of_parts(
-    place: Place, copy: LiveCopy, monkeypatch: pytest.MonkeyPatch
+    place: StoreFolder, copy: LiveCopy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("steelyard.store.live_copy.LIVE_BYTES", 2048)
     for number in (1, 2, 3):
@@ -287,7 +289,7 @@ def test_a_run_has_a_bounded_number_of_parts(
         copy.advance()
 
 
-def test_the_first_part_is_sent_as_soon_as_the_run_is_there(worker: Worker, place: Place) -> None:
+def test_the_first_part_is_sent_as_soon_as_the_run_is_there(worker: Worker, place: StoreFolder) -> None:
     """A run whose worker is lost a moment later is known, and what it may have cost is charged."""
     stream = RunStream(place, KEY, worker.folder.path.parent, pace_s=PATIENCE_S * 10)
     until, wait = time.monotonic() + PATIENCE_S, threading.Event()
@@ -297,7 +299,7 @@ def test_the_first_part_is_sent_as_soon_as_the_run_is_there(worker: Worker, plac
     assert place.exists(part_name(KEY, 1))
 
 
-def test_a_part_that_is_half_written_is_read_later(place: Place, copy: LiveCopy) -> None:
+def test_a_part_that_is_half_written_is_read_later(place: StoreFolder, copy: LiveCopy) -> None:
     """A shared folder shows a file while it is being written."""
     data = Part(RUN, (Piece("events.jsonl", 0, b"one\n"),)).to_bytes()
     for end in (5, len(data) - 1):
@@ -308,7 +310,7 @@ def test_a_part_that_is_half_written_is_read_later(place: Place, copy: LiveCopy)
 
 
 def test_a_run_that_sealed_another_log_than_it_sent_is_refused(
-    worker: Worker, copy: LiveCopy, here: RunFolder, place: Place
+    worker: Worker, copy: LiveCopy, here: RunFolder, place: StoreFolder
 ) -> None:
     worker.log(b"the agent was stopped")
     assert worker.stream.send()
@@ -336,10 +338,10 @@ def test_a_part_that_is_read_after_the_run_has_ended_changes_nothing(
 
 
 def test_a_store_that_fails_gets_every_byte_when_it_is_back(
-    tmp_path: Path, place: Place, copy: LiveCopy, here: RunFolder
+    tmp_path: Path, place: StoreFolder, copy: LiveCopy, here: RunFolder
 ) -> None:
     failing = Failing(place.system)
-    worker = Worker(tmp_path, Place(place.url, failing, place.root))
+    worker = Worker(tmp_path, StoreFolder(place.url, failing, place.root))
     for line in (b"one", b"two"):
         worker.log(line)
         assert not worker.stream.send()
@@ -350,10 +352,10 @@ def test_a_store_that_fails_gets_every_byte_when_it_is_back(
     assert here.read_bytes("events.jsonl") == b"one\ntwo\n"
 
 
-def test_a_run_does_not_wait_for_a_store_that_does_not_answer(tmp_path: Path, place: Place) -> None:
+def test_a_run_does_not_wait_for_a_store_that_does_not_answer(tmp_path: Path, place: StoreFolder) -> None:
     """The block ends while a request of the stream hangs; that the request ends is up to this test."""
     hanging = Failing(place.system, hangs=True)
-    worker = Worker(tmp_path, Place(place.url, hanging, place.root))
+    worker = Worker(tmp_path, StoreFolder(place.url, hanging, place.root))
     with worker.stream:
         assert hanging.is_asked.wait(PATIENCE_S)
         worker.log(b"one")
@@ -362,10 +364,10 @@ def test_a_run_does_not_wait_for_a_store_that_does_not_answer(tmp_path: Path, pl
 
 
 def test_a_sealed_run_is_copied_when_the_store_is_back(
-    tmp_path: Path, place: Place, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, place: StoreFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failing = Failing(place.system)
-    worker = Worker(tmp_path, Place(place.url, failing, place.root))
+    worker = Worker(tmp_path, StoreFolder(place.url, failing, place.root))
     worker.seal()
     monkeypatch.setattr("steelyard.store.place.time.sleep", lambda _: failing.is_well.set())
     deliver(worker.stream, place.url, worker.folder.path, waits_s=(1.0,))
@@ -374,7 +376,7 @@ def test_a_sealed_run_is_copied_when_the_store_is_back(
 
 
 def test_the_runs_of_one_process_are_followed_by_one_thread(
-    worker: Worker, place: Place, here: RunFolder
+    worker: Worker, place: StoreFolder, here: RunFolder
 ) -> None:
     worker.log(b"one")
     copies = LiveCopies(place, here.path.parent, look_s=0.001)

@@ -16,7 +16,7 @@ from steelyard.sandboxes.base import SandboxSpec
 from steelyard.sandboxes.fake import Answer, FakeBackend, Script
 from steelyard.study.engine import Engine
 from steelyard.study.observer import Observer, TrialResult
-from steelyard.study.retry_policy import RetryPolicy
+from steelyard.study.retry_policy import TrialRetryPolicy
 
 
 def ignore(_: Contract) -> None:
@@ -68,7 +68,7 @@ class FakeStudy:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def engine(self, jobs: int = 1) -> Engine:
-        retry = RetryPolicy(sleep=self.waits_s.append, draw=lambda: 1.0)
+        retry = TrialRetryPolicy(sleep=self.waits_s.append, draw=lambda: 1.0)
         return Engine(
             self.out, jobs, signer=self.signer, observer=self.watcher, retry=retry, prepare=self.prepare
         )

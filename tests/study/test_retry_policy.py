@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from steelyard.errors import InfraFault, LastingFault, MissingCapability
 from steelyard.plan.trial import Retry
-from steelyard.study.retry_policy import RetryPolicy, UngradedRun, machine_fault
+from steelyard.study.retry_policy import TrialRetryPolicy, UngradedRun, machine_fault
 
 
 def test_the_wait_doubles_until_the_longest() -> None:
-    policy = RetryPolicy(runs=6, first_wait_s=1.0, longest_wait_s=5.0, draw=lambda: 1.0)
+    policy = TrialRetryPolicy(runs=6, first_wait_s=1.0, longest_wait_s=5.0, draw=lambda: 1.0)
     retries = [policy.next_run(failed, "full") for failed in range(1, 6)]
     assert [one and one.wait_s for one in retries] == [1.0, 2.0, 4.0, 5.0, 5.0]
 
 
 def test_the_wait_is_drawn_from_the_upper_half_of_its_range() -> None:
-    shortest = RetryPolicy(draw=lambda: 0.0).next_run(1, "full")
+    shortest = TrialRetryPolicy(draw=lambda: 0.0).next_run(1, "full")
     assert shortest == Retry(attempt=2, why="full", wait_s=0.5)
 
 
 def test_a_preparation_is_attempted_three_times() -> None:
-    retries = [RetryPolicy().next_preparation(failed, InfraFault("away")) for failed in (1, 2, 3)]
+    retries = [TrialRetryPolicy().next_preparation(failed, InfraFault("away")) for failed in (1, 2, 3)]
     assert [one and one.attempt for one in retries] == [2, 3, None]
 
 
 def test_a_run_is_attempted_twice() -> None:
     """An agent that can provoke a fault of the machine gets no third chance."""
-    assert [RetryPolicy().next_run(failed, "full") is None for failed in (1, 2)] == [False, True]
+    assert [TrialRetryPolicy().next_run(failed, "full") is None for failed in (1, 2)] == [False, True]
 
 
 def test_a_lasting_fault_is_not_attempted_again() -> None:
-    assert RetryPolicy().next_preparation(1, MissingCapability("absent")) is None
+    assert TrialRetryPolicy().next_preparation(1, MissingCapability("absent")) is None
 
 
 def test_a_refused_key_is_not_attempted_again() -> None:
-    assert RetryPolicy().next_run(1, "refused", LastingFault("refused")) is None
+    assert TrialRetryPolicy().next_run(1, "refused", LastingFault("refused")) is None
 
 
 def test_a_grading_that_failed_does_not_run_the_agent_again() -> None:
-    assert RetryPolicy().next_run(1, "full", UngradedRun("full")) is None
+    assert TrialRetryPolicy().next_run(1, "full", UngradedRun("full")) is None
 
 
 def test_an_error_of_the_system_is_a_fault_of_the_machine() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from steelyard.contract.catalogue import GraderEntry
-from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.verdict.assurance import Assurance, assure
 
 MANIFEST: dict[str, Any] = {
@@ -22,7 +22,7 @@ MANIFEST: dict[str, Any] = {
 
 def checked(
     oracle: str = "twin", *, passed: int = 4, counted: int = 4, channel: str = "reporter", **more: Any
-) -> Graded:
+) -> WeightedGrade:
     """A check of tests as its sealed outcome tells it."""
     controls = {"counted": counted, "problem": more.pop("problem", "")} if oracle == "twin" else None
     executed = {
@@ -35,11 +35,11 @@ def checked(
         },
         "controls": controls,
     }
-    return Graded(entry(**more), Grade.of(True, "fine"), executed)
+    return WeightedGrade(entry(**more), Grade.of(True, "fine"), executed)
 
 
-def command(outcome: str = "pass", **more: Any) -> Graded:
-    return Graded(
+def command(outcome: str = "pass", **more: Any) -> WeightedGrade:
+    return WeightedGrade(
         entry(**more), Grade.of(True, "fine"), {"outcome": outcome, "reported": None, "controls": None}
     )
 
@@ -58,7 +58,7 @@ def entry(**more: Any) -> GraderEntry:
     )
 
 
-def label(*grades: Graded) -> Assurance:
+def label(*grades: WeightedGrade) -> Assurance:
     return assure(MANIFEST, grades, 0)
 
 
@@ -97,9 +97,9 @@ def test_the_weakest_runner_counts() -> None:
     assert label(checked(), command(), checked(own_runner=True)).runner == "candidate"
 
 
-def verifier(outcome: str) -> Graded:
+def verifier(outcome: str) -> WeightedGrade:
     executed = {"outcome": outcome, "reported": None, "controls": None, "verified": {"reward": 1.0}}
-    return Graded(entry(type="verifier"), Grade.of(True, "fine"), executed)
+    return WeightedGrade(entry(type="verifier"), Grade.of(True, "fine"), executed)
 
 
 def test_a_reward_is_by_the_verifier_and_not_by_an_exit_code() -> None:

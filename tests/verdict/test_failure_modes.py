@@ -12,7 +12,7 @@ from steelyard.contract.catalogue import POLICY_NAME, GraderEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CODES
 from steelyard.graders.checks.command import Command
-from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.verdict.failures.causal import MOST_SENTENCES, causal_summary
 from steelyard.verdict.failures.rules import RULES
 from steelyard.verdict.failures.taxonomy import FailureTag, parse_taxonomy, taxonomy
@@ -21,21 +21,21 @@ from steelyard.verdict.status import Status
 from steelyard.verdict.verdict import GradedRun, Rule, Verdict, decide
 
 
-def graded(outcome: str = "pass", why: str = "why", **rest: Any) -> Graded:
+def graded(outcome: str = "pass", why: str = "why", **rest: Any) -> WeightedGrade:
     entry = GraderEntry(
         "unit", "command", Command("true"), under="acceptance", required=True, weight=1.0, is_check=True
     )
     executed = rest.pop("executed", None)
     data = rest.pop("data", {})
     grade = Grade(outcome, {"pass": 1.0, "fail": 0.0}.get(outcome), why, data=data)  # type: ignore[arg-type]
-    return Graded(replace(entry, **rest), grade, executed)
+    return WeightedGrade(replace(entry, **rest), grade, executed)
 
 
-def patch(outcome: str = "pass", why: str = "applies", **rest: Any) -> Graded:
+def patch(outcome: str = "pass", why: str = "applies", **rest: Any) -> WeightedGrade:
     return graded(outcome, why, under="patch", name="patch", weight=0.0, is_check=False, **rest)
 
 
-def of_type(kind: str, *, under: str = "safety", required: bool = True) -> Graded:
+def of_type(kind: str, *, under: str = "safety", required: bool = True) -> WeightedGrade:
     return graded(
         "fail", f"{kind} failed", type=kind, name=kind, under=under, required=required, is_check=False
     )
@@ -54,7 +54,7 @@ def found(name: str, severity: Any = "warning") -> Finding:
 
 
 def decided(
-    *grades: Graded,
+    *grades: WeightedGrade,
     findings: Any = (),
     termination: str = "completed",
     facts: RunFacts | None = None,

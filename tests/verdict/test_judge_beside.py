@@ -13,9 +13,9 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Under
 from steelyard.evidence.finding import Finding
 from steelyard.graders.checks.command import Command
-from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.judge.judgement import RUBRIC, Judgement, Opinion, rule
-from steelyard.report.disagreement import MEANING
+from steelyard.report.judge_card import MEANING
 from steelyard.verdict.auto_fail import AnswerStatus
 from steelyard.verdict.disagreement import Disagreement
 from steelyard.verdict.evaluation import evaluate
@@ -28,11 +28,11 @@ ANSWER = Rule(workspace="none")
 OUTCOMES = ("pass", "fail", "error", "not_applicable")
 
 
-def graded(outcome: str = "pass", *, required: bool = True, under: Under = "acceptance") -> Graded:
+def graded(outcome: str = "pass", *, required: bool = True, under: Under = "acceptance") -> WeightedGrade:
     entry = GraderEntry(
         "a", "command", Command("true"), under=under, required=required, weight=1.0 if required else 0.0
     )
-    return Graded(entry, Grade(outcome, {"pass": 1.0, "fail": 0.0}.get(outcome), "why"))  # type: ignore[arg-type]
+    return WeightedGrade(entry, Grade(outcome, {"pass": 1.0, "fail": 0.0}.get(outcome), "why"))  # type: ignore[arg-type]
 
 
 def opinion(verdict: str, **rest: object) -> Opinion:
@@ -51,20 +51,20 @@ judgements = st.lists(st.sampled_from(["PASS", "FAIL", "UNPARSEABLE"]), max_size
 many_grades = st.lists(st.builds(graded, st.sampled_from(OUTCOMES), required=st.booleans()), max_size=4)
 
 
-def decided(grades: list[Graded], judge: Judgement | None, rule: Rule = ANSWER) -> Verdict:
+def decided(grades: list[WeightedGrade], judge: Judgement | None, rule: Rule = ANSWER) -> Verdict:
     return decide(GradedRun(grades, [], SUCCESS if grades else NOTHING, "completed", judge=judge), rule)
 
 
 @given(many_grades, judgements)
 def test_with_a_workspace_the_judge_changes_nothing_but_what_it_says(
-    grades: list[Graded], judge: Judgement
+    grades: list[WeightedGrade], judge: Judgement
 ) -> None:
     with_judge, without = decided(grades, judge, Rule()), decided(grades, None, Rule())
     assert replace(with_judge, judge=None, disagreement="none") == without
 
 
 @given(many_grades, judgements)
-def test_a_verifier_outranks_the_judge(grades: list[Graded], judge: Judgement) -> None:
+def test_a_verifier_outranks_the_judge(grades: list[WeightedGrade], judge: Judgement) -> None:
     without = decided(grades, None)
     if without.verdict != "ungraded":
         assert replace(decided(grades, judge), judge=None, disagreement="none") == without
@@ -154,7 +154,7 @@ def test_an_answer_that_an_operator_broke_off_is_unknown() -> None:
     ],
 )
 def test_a_disagreement_of_checks_and_judge_has_its_name(
-    judge: Judgement | None, grades: list[Graded], expected: str
+    judge: Judgement | None, grades: list[WeightedGrade], expected: str
 ) -> None:
     assert decided(grades, judge, Rule()).disagreement == expected
 

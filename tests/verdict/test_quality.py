@@ -17,7 +17,7 @@ from steelyard.contract.parse.entries import MOST_WEIGHT, Weight
 from steelyard.evidence.finding import Finding
 from steelyard.graders.checks.command import Command
 from steelyard.graders.files.allowed_paths import AllowedPaths
-from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.verdict.quality import change_excess
 from steelyard.verdict.run_facts import ChangeSize, RunFacts
 from steelyard.verdict.status import Status
@@ -27,11 +27,11 @@ OUTCOMES = ("pass", "fail", "error", "not_applicable")
 REWARDS = ("combined", "verifier", "quality", "contract", "binary")
 
 
-def graded(outcome: str = "pass", score: float | None = None, **rest: Any) -> Graded:
+def graded(outcome: str = "pass", score: float | None = None, **rest: Any) -> WeightedGrade:
     entry = GraderEntry("a", "command", Command("true"), under="acceptance", required=True, weight=1.0)
     default = {"pass": 1.0, "fail": 0.0}.get(outcome)
     grade = Grade(outcome, default if score is None else score, "why")  # type: ignore[arg-type]
-    return Graded(replace(entry, **rest), grade)
+    return WeightedGrade(replace(entry, **rest), grade)
 
 
 PATCH = graded(under="patch", weight=0.0, name="patch")
@@ -50,7 +50,9 @@ def quality(**keys: Any) -> Quality:
     return Quality.model_validate({"envelope": Envelope(files=5, lines=80), **keys})
 
 
-def decided(*grades: Graded, size: ChangeSize | None = None, findings: Any = (), **rule: Any) -> Verdict:
+def decided(
+    *grades: WeightedGrade, size: ChangeSize | None = None, findings: Any = (), **rule: Any
+) -> Verdict:
     facts = RunFacts(size=size, missing_artefacts=rule.pop("missing", ()))
     termination = rule.pop("termination", "completed")
     run = GradedRun([PATCH, *grades], findings, Status("scorable"), termination, facts=facts)
@@ -183,7 +185,7 @@ scores = st.one_of(st.sampled_from([0.0, 1.0, 1e-300]), st.floats(0, 1))
 
 
 @st.composite
-def some_grades(draw: st.DrawFn) -> list[Graded]:
+def some_grades(draw: st.DrawFn) -> list[WeightedGrade]:
     found = []
     for number in range(draw(st.integers(0, 5))):
         outcome = draw(st.sampled_from(OUTCOMES))
@@ -212,7 +214,7 @@ def some_rules(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(some_grades(), some_rules())
 def test_every_number_is_within_0_and_1_and_no_failure_passes(
-    grades: list[Graded], rule: dict[str, Any]
+    grades: list[WeightedGrade], rule: dict[str, Any]
 ) -> None:
     verdict = decided(*grades, **rule)
     numbers = [verdict.score, verdict.reward, verdict.mean_score, *(verdict.subscores or {}).values()]
@@ -240,7 +242,7 @@ def test_any_number_as_a_weight_or_a_score_is_refused_or_gives_numbers_within_0_
 
 @given(some_grades(), some_rules(), st.data())
 def test_the_reward_is_monotone_in_each_grader(
-    grades: list[Graded], rule: dict[str, Any], data: st.DataObject
+    grades: list[WeightedGrade], rule: dict[str, Any], data: st.DataObject
 ) -> None:
     known = [place for place, one in enumerate(grades) if one.grade.outcome in ("pass", "fail")]
     if not known:
@@ -257,7 +259,7 @@ def test_the_reward_is_monotone_in_each_grader(
 
 @given(some_grades(), some_rules())
 def test_an_added_grader_that_does_not_apply_changes_nothing(
-    grades: list[Graded], rule: dict[str, Any]
+    grades: list[WeightedGrade], rule: dict[str, Any]
 ) -> None:
     absent = graded("not_applicable", name="absent", weight=3.0)
     assert decided(*grades, **rule) == decided(*grades, absent, **rule)
@@ -265,7 +267,7 @@ def test_an_added_grader_that_does_not_apply_changes_nothing(
 
 @given(some_grades(), some_rules(), st.sampled_from(["completed", "agent_crash", "operator"]))
 def test_equal_changes_and_violations_have_equal_scores(
-    grades: list[Graded], rule: dict[str, Any], ending: str
+    grades: list[WeightedGrade], rule: dict[str, Any], ending: str
 ) -> None:
     """Proposition 1: how the trace got there does not matter, as long as it was not stopped."""
     here, there = decided(*grades, **rule), decided(*grades, termination=ending, **rule)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from steelyard.errors import OperatorFault
-from steelyard.verdict.required import required
+from steelyard.verdict.required import parse_required
 
 LABEL: dict[str, Any] = {
     "isolation": "bubblewrap",
@@ -36,7 +36,7 @@ def result(**label: Any) -> dict[str, Any]:
     ],
 )
 def test_a_verdict_that_is_worth_as_much_stays(text: str) -> None:
-    assert required(text).applied(result()) == {**result(), "refused": None}
+    assert parse_required(text).applied(result()) == {**result(), "refused": None}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_verdict_that_is_worth_as_much_stays(text: str) -> None:
 def test_a_pass_that_is_worth_less_is_ungraded_and_says_why(
     text: str, label: dict[str, Any], missing: str
 ) -> None:
-    refused = required(text).applied(result(**label))
+    refused = parse_required(text).applied(result(**label))
     assert (refused["verdict"], refused["reward"], refused["refused"]) == (
         "ungraded",
         None,
@@ -68,28 +68,28 @@ def test_a_pass_that_is_worth_less_is_ungraded_and_says_why(
 
 def test_a_failure_keeps_its_zero_whatever_it_is_worth() -> None:
     failure = {**result(oracle="in_process"), "verdict": "fail", "reward": 0.0}
-    assert required("split").applied(failure) == {**failure, "refused": None}
+    assert parse_required("split").applied(failure) == {**failure, "refused": None}
 
 
 def test_the_partial_reward_of_a_failure_that_is_worth_less_is_zero_and_not_null() -> None:
-    refused = required("split").applied({**result(), "verdict": "fail", "reward": 0.4})
+    refused = parse_required("split").applied({**result(), "verdict": "fail", "reward": 0.4})
     assert (refused["verdict"], refused["reward"]) == ("fail", 0.0)
     assert refused["refused"] == "assurance: oracle twin < split"
 
 
 def test_a_result_without_a_reward_is_not_refused_on_top() -> None:
     ungraded = {**result(oracle="in_process"), "verdict": "ungraded", "reward": None}
-    assert required("twin").applied(ungraded) == {**ungraded, "refused": None}
+    assert parse_required("twin").applied(ungraded) == {**ungraded, "refused": None}
 
 
 def test_a_run_that_does_not_count_is_not_refused_on_top() -> None:
     invalid = {**result(oracle="in_process"), "status": "invalid", "verdict": "invalid"}
-    assert required("twin").applied(invalid)["refused"] is None
+    assert parse_required("twin").applied(invalid)["refused"] is None
 
 
 def test_where_the_candidate_was_split_off_no_control_is_asked_for() -> None:
     label = {"oracle": "split", "control_coverage": 0.0}
-    assert required("twin,control_coverage=0.5").applied(result(**label))["refused"] is None
+    assert parse_required("twin,control_coverage=0.5").applied(result(**label))["refused"] is None
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_where_the_candidate_was_split_off_no_control_is_asked_for() -> None:
 )
 def test_a_wrong_word_is_the_operators_fault(text: str, says: str) -> None:
     with pytest.raises(OperatorFault, match=says):
-        required(text)
+        parse_required(text)

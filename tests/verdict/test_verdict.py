@@ -12,7 +12,7 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Under
 from steelyard.evidence.finding import Finding
 from steelyard.graders.checks.command import Command
-from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.graders.patch_validity import PatchValidity
 from steelyard.verdict.status import Status, decide_acceptance, decide_status
 from steelyard.verdict.verdict import PATCH_TYPE, GradedRun, Rule, combined_score, decide
@@ -27,11 +27,11 @@ def graded(
     under: Under = "acceptance",
     name: str = "a",
     **rest: object,
-) -> Graded:
+) -> WeightedGrade:
     default = {"pass": 1.0, "fail": 0.0}.get(outcome)
     entry = GraderEntry(name, "command", Command("true"), under=under, required=True, weight=1.0)
     grade = Grade(outcome, default if score is None else score, "why")  # type: ignore[arg-type]
-    return Graded(replace(entry, **rest), grade)  # type: ignore[arg-type]
+    return WeightedGrade(replace(entry, **rest), grade)  # type: ignore[arg-type]
 
 
 PATCH = graded(under="patch", weight=0.0, name="patch")
@@ -155,7 +155,7 @@ def test_an_agent_that_crashed_has_a_failed_badge_and_the_verdict_of_its_patch()
     ids=["trace", "alert"],
 )
 def test_a_run_that_finished_with_a_failed_metric_or_a_violation_has_a_failed_badge(
-    grades: list[Graded], findings: list[Finding]
+    grades: list[WeightedGrade], findings: list[Finding]
 ) -> None:
     run = GradedRun([PATCH, graded(), *grades], findings, SUCCESS, "completed")
     assert decide(run, Rule()).badge == "FAIL"
@@ -295,7 +295,7 @@ def test_an_advisory_grader_that_reaches_no_decision_changes_nothing() -> None:
 
 
 def test_the_mean_score_leaves_the_built_in_patch_gate_out() -> None:
-    patch = Graded(replace(PATCH.entry, type=PATCH_TYPE), PATCH.grade)
+    patch = WeightedGrade(replace(PATCH.entry, type=PATCH_TYPE), PATCH.grade)
     assert PatchValidity.TYPE == PATCH_TYPE
     verdict = decide(GradedRun([patch, graded("fail", required=False)], [], SUCCESS, "completed"), Rule())
     assert verdict.mean_score == 0.0

@@ -13,7 +13,7 @@ from steelyard.contract.contract import Step
 from steelyard.contract.step_reward import Result, step_reward
 from steelyard.contract.threshold import is_enough
 from steelyard.graders.checks.command import Command
-from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.verdict.status import Status
 from steelyard.verdict.steps import StepResult, step_results, steps_reward
 from steelyard.verdict.verdict import GradedRun, Rule, decide
@@ -37,8 +37,8 @@ def step(name: str, *checks: GraderEntry, least: float = 1.0) -> Step:
     return Step(name, f"Do {name}.", least, None, None, checks or (check(name),))
 
 
-def graded(entry: GraderEntry, outcome: str, score: float | None = None) -> Graded:
-    return Graded(entry, Grade(outcome, score, f"said {outcome}"))  # type: ignore[arg-type]
+def graded(entry: GraderEntry, outcome: str, score: float | None = None) -> WeightedGrade:
+    return WeightedGrade(entry, Grade(outcome, score, f"said {outcome}"))  # type: ignore[arg-type]
 
 
 def result(reward: float | None) -> StepResult:

@@ -13,7 +13,7 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CLASS_OF, CODES
 from steelyard.graders.checks.command import Command
-from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.judge.judgement import Judgement
 from steelyard.report.summary import summarise
 from steelyard.stats.interval import wilson
@@ -28,12 +28,12 @@ DEFAULT = Rule()
 ANSWER = Rule(workspace="none")
 
 
-def one(outcome: str, *, required: bool = True, weight: float = 1.0, name: str = "a") -> Graded:
+def one(outcome: str, *, required: bool = True, weight: float = 1.0, name: str = "a") -> WeightedGrade:
     score = {"pass": 1.0, "fail": 0.0}.get(outcome)
     entry = GraderEntry(
         name, "command", Command("true"), under="acceptance", required=required, weight=weight
     )
-    return Graded(entry, Grade(outcome, score, "why"))  # type: ignore[arg-type]  # words of the table
+    return WeightedGrade(entry, Grade(outcome, score, "why"))  # type: ignore[arg-type]  # words of the table
 
 
 def judged(verdict: str) -> Judgement:
@@ -45,7 +45,7 @@ class Row:
     """Grades, status and termination, and what must follow from them."""
 
     rule: str
-    grades: tuple[Graded, ...]
+    grades: tuple[WeightedGrade, ...]
     verdict: str
     reward: float | None
     status: Status = SCORABLE
@@ -159,7 +159,7 @@ FINDINGS = st.sampled_from([(), (VIOLATION,)])
 
 @given(GRADES, FINDINGS, TERMINATIONS, CONTRACTS)
 def test_a_reward_is_null_exactly_where_nothing_was_decided(
-    grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
+    grades: list[WeightedGrade], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
     made = decide(GradedRun(grades, findings, SCORABLE, termination), contract)
     assert (made.reward is None) == (made.verdict in ("error", "ungraded"))
@@ -167,7 +167,7 @@ def test_a_reward_is_null_exactly_where_nothing_was_decided(
 
 @given(GRADES, FINDINGS, TERMINATIONS, CONTRACTS)
 def test_a_required_failure_is_a_failure_whatever_else_reached_no_decision(
-    grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
+    grades: list[WeightedGrade], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
     failing = [*grades, one("fail", name="f")]
     assert decide(GradedRun(failing, findings, SCORABLE, termination), contract).verdict == "fail"
@@ -175,7 +175,7 @@ def test_a_required_failure_is_a_failure_whatever_else_reached_no_decision(
 
 @given(GRADES, FINDINGS, TERMINATIONS, CONTRACTS)
 def test_an_error_could_have_become_a_pass(
-    grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
+    grades: list[WeightedGrade], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
     """Unknown means unknown: had everything undecided passed, the run would have passed."""
     made = decide(GradedRun(grades, findings, SCORABLE, termination), contract)
@@ -191,7 +191,7 @@ def test_an_error_could_have_become_a_pass(
 
 @given(GRADES, FINDINGS, st.sampled_from(STOPS), CONTRACTS)
 def test_no_run_that_its_limits_stopped_passes_or_is_left_open(
-    grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
+    grades: list[WeightedGrade], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
     made = decide(GradedRun(grades, findings, SCORABLE, termination), contract)
     plain = decide(GradedRun(grades, findings, SCORABLE, "operator"), contract)
@@ -202,7 +202,7 @@ def test_no_run_that_its_limits_stopped_passes_or_is_left_open(
 
 @given(GRADES, FINDINGS, TERMINATIONS, CONTRACTS)
 def test_every_required_or_weighted_error_is_tagged(
-    grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
+    grades: list[WeightedGrade], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
     made = decide(GradedRun(grades, findings, SCORABLE, termination), contract)
     counts = any(
@@ -213,7 +213,7 @@ def test_every_required_or_weighted_error_is_tagged(
 
 @given(GRADES, FINDINGS, TERMINATIONS, CONTRACTS)
 def test_a_pass_has_every_gate_passed(
-    grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
+    grades: list[WeightedGrade], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
     made = decide(GradedRun(grades, findings, SCORABLE, termination), contract)
     if made.verdict == "pass" and made.gates is not None:

@@ -63,7 +63,7 @@ class Delivery:
     """A change handed over as data and imported as such: no sandbox of the agent's is needed."""
 
     change: Change
-    applied: apply_patch.Applied | None = None  # how a patch became that change
+    applied: apply_patch.PatchResult | None = None  # how a patch became that change
 
 
 @dataclass(frozen=True, slots=True)

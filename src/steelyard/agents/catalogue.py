@@ -11,7 +11,7 @@ from pathlib import Path
 from steelyard.agents import data, replay, step_solutions
 from steelyard.agents.base import Agent
 from steelyard.agents.clients.catalogue import CLIENTS, client_agent
-from steelyard.agents.configured import configured
+from steelyard.agents.configured import configure_agent
 from steelyard.agents.process import CommandLine, Script, Solution
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
@@ -95,9 +95,9 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
     if "=" in text.partition(":")[0]:
         _check_name(own, name)
     if name in CLIENTS:
-        return configured(client_agent(name, arg), own, options, os.environ)
+        return configure_agent(client_agent(name, arg), own, options, os.environ)
     agent: Agent = BUILT_IN[name](arg) if name in BUILT_IN else others[name].load()(arg)
-    return configured(agent, own, options, os.environ)
+    return configure_agent(agent, own, options, os.environ)
 
 
 def _nearest_agent(name: str, names: Sequence[str]) -> str:

@@ -97,7 +97,7 @@ def mounted_name(agent: Agent, program: str) -> str | None:
     return None
 
 
-def configured(agent: Agent, name: str, options: AgentOptions, environ: Mapping[str, str]) -> Agent:
+def configure_agent(agent: Agent, name: str, options: AgentOptions, environ: Mapping[str, str]) -> Agent:
     """The agent with a name of its own and what the options give it. An agent without a process is given nothing."""
     own = agent.resources
     if agent.in_sandbox and options:

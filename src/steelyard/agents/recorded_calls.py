@@ -103,10 +103,10 @@ def repeat(turn: Turn, call: RecordedCall) -> dict[str, Any]:
     inner = (_STAY if call.source in _STAYS and not call.folder else "") + call.command
     argv = ("/bin/sh", "-c", _SHELL, "replay", inner, "")
     done = turn.sandbox.run(Command(argv, cwd=call.folder, env=turn.env, timeout_s=turn.wall_s))
-    return compared(call, Repetition(done.exit_code, _output(done)))
+    return compare_call(call, Repetition(done.exit_code, _output(done)))
 
 
-def compared(call: RecordedCall, now: Repetition) -> dict[str, Any]:
+def compare_call(call: RecordedCall, now: Repetition) -> dict[str, Any]:
     """Where the client reported no exit status, a command that failed and does not fail now is a difference.
 
     Of an output the beginning is compared, without times and other texts that differ from run to run.

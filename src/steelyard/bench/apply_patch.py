@@ -33,7 +33,7 @@ LINE_ENDS = "the headers of the patch end in CRLF: the CR of each line was left 
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class PatchResult:
     """What became of a patch; `refused` says why it does not apply, exactly and without fuzz."""
 
     change: Change
@@ -45,12 +45,12 @@ class Applied:
     end: int
 
 
-def apply_patch(environment: Environment, patch: bytes, blobs: Blobs) -> Applied:
+def apply_patch(environment: Environment, patch: bytes, blobs: Blobs) -> PatchResult:
     """Apply the first form of the patch that applies exactly; raises InfraFault when git did not run."""
     if not patch.strip():
         start = time.monotonic_ns()
-        return Applied(Change(environment.contract.snapshot.root), "", "git apply", 0, "", start, start)
-    first: Applied | None = None
+        return PatchResult(Change(environment.contract.snapshot.root), "", "git apply", 0, "", start, start)
+    first: PatchResult | None = None
     for form in patch_forms(patch):
         applied = _apply(environment, form, blobs)
         if not applied.refused:
@@ -61,7 +61,7 @@ def apply_patch(environment: Environment, patch: bytes, blobs: Blobs) -> Applied
     return first
 
 
-def _apply(environment: Environment, patch: bytes, blobs: Blobs) -> Applied:
+def _apply(environment: Environment, patch: bytes, blobs: Blobs) -> PatchResult:
     root = environment.contract.snapshot.root
     start = time.monotonic_ns()
     with _with_git(environment) as sandbox:
@@ -84,7 +84,7 @@ def _apply(environment: Environment, patch: bytes, blobs: Blobs) -> Applied:
                 generated=environment.contract.spec.generated,
             )
         )
-    return Applied(change, refused, "git apply", finished.exit_code, log, start, time.monotonic_ns())
+    return PatchResult(change, refused, "git apply", finished.exit_code, log, start, time.monotonic_ns())
 
 
 def script(isolation: str) -> str:

@@ -32,7 +32,7 @@ class CommandSpec(ExecutionSpec):
 class SuiteSpec(ExecutionSpec):
     """A command that runs tests, whose results are read one by one."""
 
-    decide: Callable[[reported.Reported], suite.Decision]
+    decide: Callable[[reported.SuiteReport], suite.Decision]
     oracle_patterns: tuple[str, ...] = ()  # files of the oracle; () for everything that looks like a test
     patch: str | None = None  # a test patch of the contract
     runner: str = ""  # a name of the runners' catalogue, or "" to recognise the runner by the command

@@ -11,7 +11,7 @@ import threading
 
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.sandboxes.base import Captured
+from steelyard.sandboxes.base import CapturedOutput
 
 STREAM_BYTES = 64 << 20
 RUN_BYTES = 256 << 20
@@ -32,7 +32,7 @@ class OutputStore:
         self._left = run_bytes
         self._lock = threading.Lock()
 
-    def keep(self, stream: Captured, shown_bytes: int) -> StoredStream:
+    def keep(self, stream: CapturedOutput, shown_bytes: int) -> StoredStream:
         """A blob of a stream of which `shown_bytes` stand elsewhere; none if those are all of it."""
         if stream.size <= shown_bytes:
             return StoredStream()

@@ -20,7 +20,7 @@ from steelyard.bench.suite import reported as suite_report
 from steelyard.bench.verifier import reward_files
 from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.output_view import SHOWN_BYTES
-from steelyard.sandboxes.base import Captured
+from steelyard.sandboxes.base import CapturedOutput
 
 CheckOutcome = Literal["pass", "fail", "error"]
 OracleKind = Literal["in_process", "twin", "split"]
@@ -46,7 +46,7 @@ class Stream:
     cut: int = 0  # bytes that the run does not have
 
     @classmethod
-    def of(cls, captured: Captured, store: OutputStore | None) -> Stream:
+    def of(cls, captured: CapturedOutput, store: OutputStore | None) -> Stream:
         """Without a store, in a grading of a sealed run, only the ends are kept."""
         ends = captured.head + captured.tail
         shown = 2 * SHOWN_BYTES
@@ -93,7 +93,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     oracle: OracleKind = "in_process"  # what really ran, not what was asked for
     score: float | None = None  # the share of the credit that the tests earned
-    reported: suite_report.Reported | None = None
+    reported: suite_report.SuiteReport | None = None
     controls: suite_controls.Controls | None = None
     verified: reward_files.RewardFiles | None = None
     timed_out: bool = False
@@ -140,7 +140,7 @@ class Outcome:
         for name in ("stdout", "stderr"):
             fields[name] = Stream(**fields[name])
         if fields.get("reported") is not None:
-            fields["reported"] = suite_report.Reported.from_json(fields["reported"])
+            fields["reported"] = suite_report.SuiteReport.from_json(fields["reported"])
         if fields.get("controls") is not None:
             fields["controls"] = suite_controls.Controls.from_json(fields["controls"])
         if fields.get("verified") is not None:

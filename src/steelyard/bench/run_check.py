@@ -373,7 +373,7 @@ class Bench:
         )
 
 
-def _end_of(ran: tuple[base.Ran, ExitStats]) -> tuple[CommandResult, ExitStats]:
+def _end_of(ran: tuple[base.RunnerResult, ExitStats]) -> tuple[CommandResult, ExitStats]:
     return ran[0].finished, ran[1]
 
 

@@ -56,7 +56,7 @@ def briefing(text: str, hints: Sequence[str], rules: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def delivered(contract: Contract) -> Iterator[str]:
+def delivered_messages(contract: Contract) -> Iterator[str]:
     """Everything that an agent reads, message by message; each step is a conversation of its own."""
     hints = contract.spec.hints
     for number, text in enumerate(contract.messages):

@@ -21,7 +21,7 @@ from steelyard.contract.parse.named_files import NamedFiles, files_below, name_f
 from steelyard.contract.parse.not_yet import not_yet
 from steelyard.contract.parse.scores import score_problems
 from steelyard.contract.parse.shapes import shape_problems
-from steelyard.contract.parse.yaml_source import Source, dotted, read_yaml
+from steelyard.contract.parse.yaml_source import Source, dotted_path, read_yaml
 from steelyard.contract.snapshot.snapshot import Snapshot, look_at, take_snapshot
 from steelyard.contract.suite import with_suite
 from steelyard.deferred import model as models
@@ -173,7 +173,7 @@ def _build_problems(entries: Entries) -> list[Problem]:
         fix = "add one, or write `build: none` beside `oracle:`"
     else:
         return []
-    return [Problem(entries.source.where(place), dotted(place), message, fix)]
+    return [Problem(entries.source.where(place), dotted_path(place), message, fix)]
 
 
 def _reward_problems(entries: Entries) -> list[Problem]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.contract.parse import explain as explanation
-from steelyard.contract.parse.yaml_source import Place, Source, dotted, read_yaml
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path, read_yaml
 from steelyard.errors import ContractFault, Problem
 
 SHARED = ("graders", "judge", "policy", "budget")
@@ -43,7 +43,7 @@ def _refuse_others(suite: Source) -> None:
     wrong = [
         Problem(
             suite.where((key,)),
-            dotted((key,)),
+            dotted_path((key,)),
             "unknown key",
             explanation.suggestion(key, SHARED) or f"{', '.join(SHARED)}",
         )
@@ -61,9 +61,9 @@ def _refuse_others(suite: Source) -> None:
         raise ContractFault(wrong)
 
 
-def _shifted(suite: Source, contract: Source, by: int) -> dict[Place, str]:
+def _shifted(suite: Source, contract: Source, by: int) -> dict[YamlPath, str]:
     """The contract's own graders stand after the suite's."""
-    moved: dict[Place, Any] = {}
+    moved: dict[YamlPath, Any] = {}
     for place, where in contract.positions.items():
         if place[:1] == ("graders",) and len(place) > 1 and isinstance(place[1], int):
             moved["graders", place[1] + by, *place[2:]] = where

@@ -16,7 +16,7 @@ from steelyard.bench.rebuild import laid_entries, rebuild
 from steelyard.bench.run_check import Bench, check_environment, git_environment
 from steelyard.bench.step_files import overlays_of
 from steelyard.contract.catalogue import GraderEntry
-from steelyard.evidence.change.misleading_text import misleading
+from steelyard.evidence.change.misleading_text import find_misleading_text
 from steelyard.evidence.finding import Finding
 from steelyard.execution.alerts import alerts_of_check, end_for_checks
 from steelyard.execution.live_run import LiveRun
@@ -25,7 +25,7 @@ from steelyard.execution.network.try_allowed_hosts import try_check_hosts
 from steelyard.filesystem.tree import is_within, shown
 from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import FileOverlay
-from steelyard.sandboxes.limits.time_allowance import TimedBackend, timed
+from steelyard.sandboxes.limits.time_allowance import TimedBackend, limit_time
 
 NOT_APPLIED = "not run: the patch does not apply"
 TOO_LARGE = "the change is larger than the import allows"
@@ -70,7 +70,7 @@ def _bench_findings(checks: Sequence[GraderEntry], findings: Sequence[Finding]) 
 
 def _live(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     """Run the checks in the agent's own sandbox, which holds the change and is not used afterwards."""
-    sandbox = run.sandbox if run.allowance is None else timed(run.sandbox, run.allowance)
+    sandbox = run.sandbox if run.allowance is None else limit_time(run.sandbox, run.allowance)
     bench = replace(_bench(run, ()), live=live.LiveTree(sandbox))
     try:
         return _each(run, checks, _on_bench(run, bench))
@@ -134,7 +134,7 @@ def _note(run: LiveRun, bench_findings: Sequence[Finding]) -> None:
         *run.change.findings,
         *_trace_findings(run),
         *bench_findings,
-        *misleading(run.change, run.blobs, printed),
+        *find_misleading_text(run.change, run.blobs, printed),
     ]
     run.findings = list(dict.fromkeys([*run.findings, *found]))
     run.folder.write_bytes("findings.json", orjson.dumps([finding.to_json() for finding in run.findings]))

@@ -11,7 +11,7 @@ from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.filesystem.tree import Entry
-from steelyard.sandboxes.base import Captured
+from steelyard.sandboxes.base import CapturedOutput
 
 MAX_ANSWER_BYTES = 1 << 20
 
@@ -26,7 +26,7 @@ def only_answer(change: Change, path: str) -> Change:
     return replace(change, entries=entries, complete=change.complete or carried)
 
 
-def change_from_output(output: Captured | None, path: str, root: str, blobs: Blobs) -> Change:
+def change_from_output(output: CapturedOutput | None, path: str, root: str, blobs: Blobs) -> Change:
     """What the agent's process printed in the end, as a file at `path`; nothing if it printed nothing."""
     content = b"" if output is None else output.head + output.tail
     if output is None or not content.strip():

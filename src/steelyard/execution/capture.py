@@ -14,7 +14,7 @@ from steelyard.errors import InfraFault
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.change.importer import import_workspace
 from steelyard.evidence.change.render import render_patch, with_renames
-from steelyard.evidence.folder.blobs import bounded
+from steelyard.evidence.folder.blobs import store_text
 from steelyard.evidence.folder.folder import CHANGE, PATCH, STEP_FILES, STEPS
 from steelyard.execution import answer_change
 from steelyard.execution.live_run import LiveRun
@@ -84,7 +84,7 @@ def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
         run.events.append(
             "patch.apply",
             "harness",
-            {"command": applied.command, "exit": applied.exit, "log": bounded(applied.log, run.blobs),
+            {"command": applied.command, "exit": applied.exit, "log": store_text(applied.log, run.blobs),
              "refused": applied.refused, "wall_ns": applied.end - applied.start},
         )  # fmt: skip
         run.delivery = Delivery(run.change)  # delivered once, applied once: a later step finds it done

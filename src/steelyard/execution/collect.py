@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from steelyard.agents.base import Ending
 from steelyard.bench.execution_spec import VerifierSpec, bench_specs
 from steelyard.contract.catalogue import GraderEntry
-from steelyard.evidence.folder.blobs import bounded
+from steelyard.evidence.folder.blobs import store_text
 from steelyard.execution.live_run import LiveRun
 from steelyard.sandboxes.base import Command
 
@@ -33,7 +33,7 @@ def collect(run: LiveRun, checks: Sequence[GraderEntry], ending: Ending) -> None
                 "exit": done.exit_code,
                 "timed_out": done.timed_out,
                 "wall_ns": done.wall_ns,
-                **{name: bounded(stream.view, run.blobs) for name, stream in streams.items()},
+                **{name: store_text(stream.view, run.blobs) for name, stream in streams.items()},
             },
         )
         if done.lost:

@@ -34,7 +34,7 @@ from steelyard.gateway import address
 from steelyard.monitors.watchdog import Watchdog, has_secrets
 from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
-from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
+from steelyard.sandboxes.base import CapturedOutput, ExitStats, Sandbox
 from steelyard.sandboxes.limits.time_allowance import TimeAllowance
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class LiveRun:
     captured: Change | None = None
     patch_refused: str = ""  # why a patch that was handed over does not apply
     spent_s: float = 0.0  # of the agent's time, over all messages
-    answer: Captured | None = None  # the last thing that the agent's process printed
+    answer: CapturedOutput | None = None  # the last thing that the agent's process printed
     answer_event: dict[str, Any] | None = None  # that answer, as the payload of its event
     findings: list[Finding] = field(default_factory=list)
     step_files: dict[str, ContractFile] = field(default_factory=dict)  # delivered by the steps so far

@@ -18,7 +18,7 @@ import orjson
 
 from steelyard import __version__
 from steelyard.agents.base import Agent
-from steelyard.contract.briefing import delivered
+from steelyard.contract.briefing import delivered_messages
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import EnvironmentSpec
@@ -94,7 +94,7 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
         },
         "messages": [
             {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-            for data in (text.encode(errors="replace") for text in delivered(contract))
+            for data in (text.encode(errors="replace") for text in delivered_messages(contract))
         ],
         "steps": [step.name for step in contract.steps],
         "configuration": {

@@ -32,7 +32,7 @@ from steelyard.execution.collect import collect
 from steelyard.execution.live_output import LiveOutput
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.network.gateway_route import check_gateway
-from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured, OnOutput, Sandbox
+from steelyard.sandboxes.base import WORKSPACE, AllowedHost, CapturedOutput, OnOutput, Sandbox
 
 BRIEF_BYTES = 256 << 10  # of a brief in its event; a longer one is whole in a blob
 # A command of the agent ends at its own deadline. This is for an agent that does not come back after that.
@@ -288,12 +288,12 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
     run.events.append("agent.message", "agent", answer)
 
 
-def _as_output(text: str) -> Captured:
+def _as_output(text: str) -> CapturedOutput:
     data = text.encode(errors="replace")
-    return Captured(data, b"", len(data), hashlib.sha256(data).hexdigest())
+    return CapturedOutput(data, b"", len(data), hashlib.sha256(data).hexdigest())
 
 
-def _answer_event(answer: Captured) -> dict[str, Any]:
+def _answer_event(answer: CapturedOutput) -> dict[str, Any]:
     return {
         "digest": answer.sha256,
         "bytes": answer.size,
@@ -303,7 +303,7 @@ def _answer_event(answer: Captured) -> dict[str, Any]:
     }
 
 
-def _store_stream(run: LiveRun, name: str, stream: Captured) -> dict[str, Any]:
+def _store_stream(run: LiveRun, name: str, stream: CapturedOutput) -> dict[str, Any]:
     """A file with a view of the stream; of one that is longer, a blob with the rest of it."""
     run.folder.write_bytes(name, stream.view)
     kept = run.outputs.keep(stream, AGENT_BYTES)

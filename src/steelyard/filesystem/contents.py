@@ -114,7 +114,7 @@ def stamp(folder: Path) -> str:
     return _stamp(folder)[0].hex()
 
 
-def remembered(folder: Path, note: Path, read: Callable[[], str]) -> str:
+def read_or_remember(folder: Path, note: Path, read: Callable[[], str]) -> str:
     """What `read` finds in a folder; what it found the last time, if no file has changed since by what the kernel says.
 
     `note` is a file of its own in the cache's `locks`; all answers have the same length.

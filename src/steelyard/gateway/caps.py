@@ -2,7 +2,7 @@
 
     reserve    prompt + most output, in tokens and in dollars or units     before a request is forwarded
     overshoot  what an answer uses so far is more than the caps leave      at each chunk; the answer is cut there
-    settle     what was really used takes the place of the reservation     when its answer has ended
+    charge     what was really used takes the place of the reservation     when its answer has ended
 
 A request whose prompt fits but whose whole answer does not gets the rest as its allowance, and its answer is cut there.
 While other requests are under way and hold reservations, a request that does not fit waits for them; so requests at the
@@ -23,7 +23,7 @@ from decimal import Decimal
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.termination import Termination
-from steelyard.gateway.projection import Projected
+from steelyard.gateway.projection import UsageProjection
 from steelyard.providers.answer import BYTES_IN_TOKEN
 from steelyard.providers.prices import UNITS_CHARACTER, UNITS_REQUEST, Cost
 from steelyard.providers.usage import Usage
@@ -62,7 +62,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RequestNeed:
     """What a request may use."""
 
     prompt_bytes: int
@@ -74,7 +74,7 @@ class Need:
 class Reservation:
     """Held while a request is under way."""
 
-    need: Need
+    need: RequestNeed
     tokens: int
     usd: Decimal
     units: Decimal
@@ -97,7 +97,7 @@ class ModelBudget:
     _settled: asyncio.Condition | None = None
     _seen_ratio: float = 0.0
 
-    async def reserve(self, need: Need) -> Reservation:
+    async def reserve(self, need: RequestNeed) -> Reservation:
         """Raises CapReached."""
         self._settled = self._settled or asyncio.Condition()
         async with self._settled:
@@ -114,7 +114,7 @@ class ModelBudget:
                         return reservation
                 await self._settled.wait()
 
-    def overshoot(self, reservation: Reservation, so_far: Projected) -> str:
+    def overshoot(self, reservation: Reservation, so_far: UsageProjection) -> str:
         """How much the budget had left for an answer that exceeds it; empty while the answer fits.
 
         An answer that exceeds its reservation takes what no other request holds, and its reservation grows.
@@ -140,7 +140,7 @@ class ModelBudget:
         reservation.units = max(reservation.units, so_far.units)
         return ""
 
-    def settle(self, reservation: Reservation, usage: Usage | None, cost: Cost | None) -> None:
+    def charge(self, reservation: Reservation, usage: Usage | None, cost: Cost | None) -> None:
         """With what was really used; nothing where no answer came. The second call for a reservation does nothing."""
         if reservation not in self._held:
             return
@@ -172,7 +172,7 @@ class ModelBudget:
             ("model_call_cap", "model_calls", self.calls, caps.model_calls),
         )
 
-    def _fit(self, need: Need) -> Reservation:
+    def _fit(self, need: RequestNeed) -> Reservation:
         """The largest answer that fits beside everything that is used or held; raises CapReached for none."""
         caps = self.caps
         if caps.model_calls is not None and self.calls >= caps.model_calls:
@@ -198,7 +198,7 @@ class ModelBudget:
             or (caps.cost_units is not None and caps.cost_units - self.units < many * reservation.units)
         )
 
-    def _affordable(self, need: Need, prompt: int, most: int) -> tuple[int, Decimal, Decimal]:
+    def _affordable(self, need: RequestNeed, prompt: int, most: int) -> tuple[int, Decimal, Decimal]:
         """The most output up to `most`, and its price in dollars and units."""
         usd, units = _prices(need, prompt, most)
         if self._fits_both(usd, units):
@@ -233,7 +233,7 @@ async def _notify(condition: asyncio.Condition) -> None:
         condition.notify_all()
 
 
-def _prices(need: Need, prompt: int, output: int) -> tuple[Decimal, Decimal]:
+def _prices(need: RequestNeed, prompt: int, output: int) -> tuple[Decimal, Decimal]:
     chars = output * BYTES_IN_TOKEN
     cost = need.cost(Usage(prompt, output), chars)
     if cost.units is not None:

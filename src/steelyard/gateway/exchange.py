@@ -1,6 +1,6 @@
 """One request of an agent: checked, reserved, recorded, forwarded, metered while it streams back, settled.
 
-    read -> parse -> reserve -> model.request -> upstream or cassette -> relay -> settle -> model.response, cost
+    read -> parse -> reserve -> model.request -> upstream or cassette -> relay -> charge -> model.response, cost
 
 The answer goes to the client byte for byte. What is changed in a request is named in its event: tools that run at the
 provider are taken out, a stream is asked for its usage, and near a cap the limit of an answer is lowered.
@@ -20,7 +20,7 @@ from aiohttp import web
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault
-from steelyard.gateway.caps import CapReached, Need, Reservation
+from steelyard.gateway.caps import CapReached, RequestNeed, Reservation
 from steelyard.gateway.cassette import CassetteMiss
 from steelyard.gateway.projection import Projection
 from steelyard.gateway.records import KeptBytes
@@ -148,7 +148,7 @@ class Exchange:
             raise GatewayDefect(error, self.number or None) from error
         finally:
             if self.reservation is not None:  # nothing was settled: an attempt that failed costs nothing
-                self.route.budget.settle(self.reservation, None, None)
+                self.route.budget.charge(self.reservation, None, None)
 
     def _prepare(self) -> ForwardRequest:
         """Raises Refusal. Of a large request it takes a second, in which the loop serves other runs."""
@@ -191,7 +191,7 @@ class Exchange:
         return parse_request(self.endpoint, body)
 
     async def _reserve(self, parsed: ModelRequest) -> Reservation:
-        need = Need(len(self.body), parsed.max_output, self._cost)
+        need = RequestNeed(len(self.body), parsed.max_output, self._cost)
         try:
             return await self.route.budget.reserve(need)
         except CapReached as cap:
@@ -238,7 +238,7 @@ class Exchange:
         usage = self._most_usage(self.reservation)
         cost = self._cost(usage, usage.tokens_out * BYTES_IN_TOKEN)
         self.route.recorder.cost(self.number, cost.to_json())
-        self.route.budget.settle(self.reservation, usage, cost)
+        self.route.budget.charge(self.reservation, usage, cost)
         if cap := self.route.budget.reached():
             self.route.reach(cap)
 
@@ -357,7 +357,7 @@ class Exchange:
             self._record_error(ended, why_not, answer.status, with_body=False)
         if cost is not None and self.reservation is not None:
             self.route.recorder.cost(self.number, cost.to_json())
-            self.route.budget.settle(self.reservation, usage, cost)
+            self.route.budget.charge(self.reservation, usage, cost)
             if cap := self.route.budget.reached():
                 self.route.reach(cap)
 

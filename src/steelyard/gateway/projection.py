@@ -21,7 +21,7 @@ MOST_SAMPLES = 8
 _MANY = 1_000_000  # tokens; the price of one may be smaller than what a price list rounds to
 
 
-class Projected(NamedTuple):
+class UsageProjection(NamedTuple):
     """What an answer uses if it ends here."""
 
     tokens: int
@@ -40,10 +40,10 @@ class Projection:
         self._in_units = False
         self._chunks = 0
         self._stride = 1
-        self._last: Projected | None = None
-        self._samples: list[tuple[int, Projected]] = []
+        self._last: UsageProjection | None = None
+        self._samples: list[tuple[int, UsageProjection]] = []
 
-    def feed(self, meter: AnswerMeter) -> Projected:
+    def feed(self, meter: AnswerMeter) -> UsageProjection:
         """After the meter has read the next chunk."""
         if meter.usage is not None:
             self._prompt = replace(meter.usage, tokens_out=0, reasoning=0)
@@ -51,9 +51,9 @@ class Projection:
             self._price()
         tokens = self._prompt.tokens_in + meter.output_tokens
         if self._in_units:
-            now = Projected(tokens, Decimal(0), self._base + UNITS_CHARACTER * meter.output_chars)
+            now = UsageProjection(tokens, Decimal(0), self._base + UNITS_CHARACTER * meter.output_chars)
         else:
-            now = Projected(tokens, self._base + self._each * meter.output_tokens, Decimal(0))
+            now = UsageProjection(tokens, self._base + self._each * meter.output_tokens, Decimal(0))
         self._sample(now)
         return now
 
@@ -73,7 +73,7 @@ class Projection:
         self._base = base.units if base.units is not None else base.usd or Decimal(0)
         self._each = ((many.usd or Decimal(0)) - (base.usd or Decimal(0))) / _MANY
 
-    def _sample(self, now: Projected) -> None:
+    def _sample(self, now: UsageProjection) -> None:
         """Evenly spread over the chunks so far: when there are too many, every second one is dropped."""
         self._chunks += 1
         self._last = now

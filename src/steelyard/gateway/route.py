@@ -19,7 +19,7 @@ from steelyard.gateway.records import Recorder
 from steelyard.gateway.server import GatewayServer
 from steelyard.gateway.upstream import answer
 from steelyard.gateway.upstream.upstreams import Upstream
-from steelyard.gateway.upstream.waiting import RetryPolicy, WaitClock
+from steelyard.gateway.upstream.waiting import UpstreamRetryPolicy, WaitClock
 from steelyard.providers.prices import Prices
 from steelyard.providers.requests import ModelRequest
 
@@ -40,7 +40,7 @@ class Route:
     recorder: Recorder
     budget: ModelBudget = field(default_factory=ModelBudget)
     prices: Prices = field(default_factory=Prices)
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    retry: UpstreamRetryPolicy = field(default_factory=UpstreamRetryPolicy)
     writer: CassetteWriter | None = None  # of `--record`
     player: CassettePlayer | None = None  # of `--replay`: it answers, and no upstream is asked
     on_failure: Callable[[], None] = lambda: None  # called once, by any thread, when the gateway itself fails

@@ -20,7 +20,7 @@ GradeOutcome = Literal["pass", "fail", "error", "not_applicable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class VerifierEvaluation:
     """What a verifier said and how far it may be believed; it becomes the run's evaluation."""
 
     reward: float
@@ -42,7 +42,7 @@ class Grade:
     pointers: tuple[str, ...] = ()  # where in the run folder the reason can be read
     findings: tuple[Finding, ...] = ()
     output_tail: str = ""
-    evaluated: Evaluated | None = None
+    evaluated: VerifierEvaluation | None = None
     disqualifies: bool = False  # weighted as its entry is, it fails the run like a gate
     # What a program may want to read, of the type's own
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Grade:
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class WeightedGrade:
     """A grade together with what it counts for."""
 
     entry: GraderEntry

@@ -27,13 +27,15 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.gradings import read_gradings
+from steelyard.filesystem.tree import shown
 from steelyard.graders.base import Case, grader_of
-from steelyard.graders.forging import forging
-from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.graders.output import may_show_hidden
 from steelyard.graders.patch_validity import PatchValidity
 from steelyard.graders.tampering import advice, special_cased
 
+_RESULT_FORGING = "result_forging"
+_NAMED_FORGERIES = 10
 ASKS_MODELS = frozenset({"model_judge", "llm_judge"})
 PATCH_GATE = GraderEntry(
     "patch", PatchValidity.TYPE, PatchValidity(), under="patch", required=True, weight=0.0
@@ -45,7 +47,7 @@ def grade_run(
     evidence: Evidence,
     environment: Callable[[], Environment],
     keys: Mapping[str, str] | None = None,
-) -> list[Graded]:
+) -> list[WeightedGrade]:
     """All grades of a run, the built-in patch gate first. `environment` is prepared only for a grader that needs it.
 
     `keys` are those of models; without any, none is asked.
@@ -72,17 +74,19 @@ class _Grading:
     keys: Mapping[str, str]
     grades: Mapping[str, Grade] = field(default_factory=dict)
 
-    def of(self, entry: GraderEntry) -> Graded:
+    def of(self, entry: GraderEntry) -> WeightedGrade:
         hidden = entry.executes and may_show_hidden(self.contract, entry)
         try:
             return replace(self._grade(entry), hidden=hidden)
         except InfraFault as fault:
             # Unknown is never zero: what could not be decided says so.
-            return Graded(entry, Grade.error(str(fault)))
+            return WeightedGrade(entry, Grade.error(str(fault)))
         except GraderFault as fault:
-            return Graded(entry, self._without_decision(entry, str(fault)))
+            return WeightedGrade(entry, self._without_decision(entry, str(fault)))
         except Exception as defect:  # noqa: BLE001  # one grader's defect must not take the others along
-            return Graded(entry, self._without_decision(entry, f"internal error in the grader: {defect!r}"))
+            return WeightedGrade(
+                entry, self._without_decision(entry, f"internal error in the grader: {defect!r}")
+            )
 
     def _without_decision(self, entry: GraderEntry, why: str) -> Grade:
         """No decision about this change. If there is one about the reference's, or about none, this change is to blame:
@@ -116,17 +120,19 @@ class _Grading:
         applied = apply_patch.apply_patch(self.environment(), contract.reference.read_bytes(), blobs)
         return empty if applied.refused else applied.change
 
-    def _grade(self, entry: GraderEntry) -> Graded:
+    def _grade(self, entry: GraderEntry) -> WeightedGrade:
         outcome = self._outcomes.get(entry.name)
         if outcome is None and entry.executes and self.evidence.patch_refused:
-            return Graded(entry, Grade.of(False, "not run: the patch does not apply"))
+            return WeightedGrade(entry, Grade.of(False, "not run: the patch does not apply"))
         if outcome is None and entry.executes and not entry.is_check and self.evidence.change.complete:
             outcome = self._bench.run(entry)
         grade = self._read(entry, grader_of(entry).grade(self._case(entry, outcome)))
-        grade = replace(grade, findings=(*grade.findings, *forging(outcome), *self._findings_of_patch(entry)))
+        grade = replace(
+            grade, findings=(*grade.findings, *_forgery_findings(outcome), *self._findings_of_patch(entry))
+        )
         # What executes was held against its threshold on the bench, and the record says how that came out.
         executed = outcome.to_json() if outcome is not None and entry.executes else None
-        return Graded(entry, grade if entry.executes else grade.at(entry.pass_threshold), executed)
+        return WeightedGrade(entry, grade if entry.executes else grade.at(entry.pass_threshold), executed)
 
     def _read(self, entry: GraderEntry, grade: Grade) -> Grade:
         """A model's reply that cannot be read decides nothing, unless the change asked for that."""
@@ -212,3 +218,23 @@ class _Grading:
                 ),
             )
         return (*found, *advised)
+
+
+def _forgery_findings(outcome: Outcome | None) -> tuple[Finding, ...]:
+    """Forged results are a violation; controls that did not come to their end, or are weak, are worth a look."""
+    if outcome is None:
+        return ()
+    if outcome.forged:
+        named = "; ".join(shown(one) for one in outcome.forged[:_NAMED_FORGERIES])
+        more = len(outcome.forged) - _NAMED_FORGERIES
+        why = f"{named}; and {more} more" if more > 0 else named
+        return (Finding(_RESULT_FORGING, "violation", f"checks/{outcome.id}", why),)
+    if outcome.verified is not None and outcome.verified.is_of_others:
+        why = shown(outcome.verified.errors[0])
+        return (Finding("reward_of_others", "warning", f"checks/{outcome.id}", why),)
+    controls = outcome.controls
+    if controls is not None and controls.changed and controls.problem:
+        return (Finding("no_controls", "warning", f"checks/{outcome.id}", shown(controls.problem)),)
+    if controls is not None and controls.weak:
+        return (Finding("weak_controls", "info", f"checks/{outcome.id}", shown(controls.weak)),)
+    return ()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.model import Repository
-from steelyard.contract.snapshot.git_source import check_commit, git_dir_of, opened
+from steelyard.contract.snapshot.git_source import check_commit, git_dir_of, open_git
 from steelyard.contract.snapshot.snapshot import take_snapshot
 from steelyard.errors import ContractFault
 from steelyard.filesystem.cache import Cache
@@ -61,7 +61,7 @@ class _Search(NamedTuple):
 
     def below(self, name: str, location: Path, commit: str, prefix: str = "") -> Iterator[tuple[str, str]]:
         """The submodules of a commit, and theirs."""
-        with opened(location, Cache.default()) as git_dir:
+        with open_git(location, Cache.default()) as git_dir:
             check_commit(git_dir, commit)
             links = [*_links(git_dir, commit)]
             addresses = _addresses(git_dir, commit) if links else {}

@@ -7,7 +7,7 @@ from types import TracebackType
 from steelyard.errors import ContractFault, Problem
 
 
-class Collected:
+class FaultCollector:
     """Keeps the faults of each `with` block; `raise_all` raises them all.
 
     with found:

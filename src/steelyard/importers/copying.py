@@ -13,7 +13,7 @@ from pathlib import Path
 
 from steelyard.filesystem.tree import shown
 from steelyard.importers.reading import fault
-from steelyard.importers.task import Copied
+from steelyard.importers.task import FileCopy
 
 MOST_FILES = 20_000
 MOST_TOTAL_BYTES = 2 << 30
@@ -36,7 +36,7 @@ class Room:
             raise fault(shown(where), "", f"the task is larger than {MOST_TOTAL_BYTES >> 30} GiB")
 
 
-def copy(copied: Copied, to: Path, room: Room) -> None:
+def copy(copied: FileCopy, to: Path, room: Room) -> None:
     """Copy a file or a folder; raises ContractFault for what must not be in a contract."""
     try:
         _inside(copied.source, copied.root)
@@ -50,9 +50,9 @@ def copy(copied: Copied, to: Path, room: Room) -> None:
         raise fault(where, "", f"cannot be copied: {error.strerror}") from error
 
 
-def _copy_folder(copied: Copied, to: Path, room: Room) -> None:
+def _copy_folder(copied: FileCopy, to: Path, room: Room) -> None:
     to.mkdir(parents=True, exist_ok=True)
-    for entry, name in walked(copied.source, copied.leave):
+    for entry, name in walk_files(copied.source, copied.leave):
         here = f"{to}/{name}"
         if entry.is_symlink():
             room.take(entry.path, files=1)
@@ -64,7 +64,7 @@ def _copy_folder(copied: Copied, to: Path, room: Room) -> None:
             _copy_file(entry.path, here, room)
 
 
-def walked(top: Path, leave: frozenset[str]) -> Iterator[tuple[os.DirEntry[str], str]]:
+def walk_files(top: Path, leave: frozenset[str]) -> Iterator[tuple[os.DirEntry[str], str]]:
     """Folders before what is in them, nothing followed, in one order on every machine."""
     pending = [(str(top), "", 0)]
     while pending:

@@ -36,7 +36,7 @@ def contract_at(path: Path, options: Options, cache: Cache | None = None) -> Pat
 
     Raises ContractFault for a task that cannot be a contract.
     """
-    return imported(path, options, cache or Cache.default()) if _is_task(path) else path
+    return import_task(path, options, cache or Cache.default()) if _is_task(path) else path
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def _is_task(path: Path) -> bool:
     return (path / HARBOR_FILE).is_file() and not (path / FILE).is_file()
 
 
-def imported(folder: Path, options: Options, cache: Cache) -> Path:
+def import_task(folder: Path, options: Options, cache: Cache) -> Path:
     """The contract of one task folder."""
     try:
         key = _digest(folder, options)
@@ -120,7 +120,7 @@ def _digest(folder: Path, options: Options) -> str:
             if not path.is_relative_to(folder.resolve()):
                 continue  # refused by the import
         if path.is_dir():
-            for entry, below in copying.walked(path, frozenset()):
+            for entry, below in copying.walk_files(path, frozenset()):
                 add(os.fsencode(f"{name}/{below}"), *_content(Path(entry.path), room))
         elif path.exists():
             add(os.fsencode(name), *_content(path, room))

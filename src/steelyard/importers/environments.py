@@ -20,10 +20,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from steelyard.contract.model import NonEmpty, Release
-from steelyard.contract.parse.yaml_source import Place, Source, dotted, read_yaml
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path, read_yaml
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
-from steelyard.importers.reading import fault, validated
+from steelyard.importers.reading import fault, read_model
 from steelyard.importers.strict import Strict
 from steelyard.importers.task import Options
 
@@ -84,13 +84,17 @@ def read_environments(path: Path) -> Environments:
     return Environments(str(path), entries)
 
 
-def _entry(source: Source, at: Place, data: Any) -> Entry:
+def _entry(source: Source, at: YamlPath, data: Any) -> Entry:
     if not isinstance(data, dict):
-        raise fault(source.where(at), dotted(at), 'expected a mapping, like {python: "3.9", command: ...}')
+        raise fault(
+            source.where(at), dotted_path(at), 'expected a mapping, like {python: "3.9", command: ...}'
+        )
     inner = {place[len(at) :]: where for place, where in source.positions.items() if place[: len(at)] == at}
-    entry = validated(Source(source.file, data, inner), Entry)
+    entry = read_model(Source(source.file, data, inner), Entry)
     if entry.python and entry.image:
-        raise fault(source.where((*at, "image")), dotted((*at, "image")), "say python or image, not both")
+        raise fault(
+            source.where((*at, "image")), dotted_path((*at, "image")), "say python or image, not both"
+        )
     return entry
 
 

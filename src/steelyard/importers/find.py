@@ -56,7 +56,7 @@ def find(
         )
 
 
-def selected(found: Iterable[FoundTask], only: Sequence[str]) -> Iterator[FoundTask]:
+def select_tasks(found: Iterable[FoundTask], only: Sequence[str]) -> Iterator[FoundTask]:
     """The tasks that --only names, all of them without it; raises OperatorFault for a name that no task has."""
     missing = dict.fromkeys(only)
     for one in found:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from steelyard.contract.parse.explain import explain, known_keys
 from steelyard.contract.parse.files import bad_name, inside
-from steelyard.contract.parse.yaml_source import MOST_BYTES, MOST_DEPTH, Place, Source, dotted
+from steelyard.contract.parse.yaml_source import MOST_BYTES, MOST_DEPTH, Source, YamlPath, dotted_path
 from steelyard.deferred import model as models
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
@@ -36,7 +36,7 @@ Model = TypeVar("Model", bound="BaseModel")
 class UnsupportedKey(NamedTuple):
     """A key that other people's tools obey and a contract cannot."""
 
-    place: Place
+    place: YamlPath
     why: str
     refused: Callable[[Any], bool] = bool  # an empty list asks for nothing
     fix: str = ""
@@ -53,7 +53,7 @@ def plain_name(name: str, where: str, field: str) -> str:
     return posixpath.normpath(name)
 
 
-def existing(folder: Path, name: str, where: str, field: str) -> Path:
+def existing_file(folder: Path, name: str, where: str, field: str) -> Path:
     path = folder / plain_name(name, where, field)
     if not path.exists():
         raise fault(where, field, f"{shown(name)} does not exist")
@@ -103,10 +103,10 @@ def read_toml(folder: Path, name: str) -> Source:
     return Source(where, plain, toml_positions(text, plain, where))
 
 
-def toml_positions(text: str, data: Mapping[str, Any], file: str) -> dict[Place, str]:
+def toml_positions(text: str, data: Mapping[str, Any], file: str) -> dict[YamlPath, str]:
     """Where tables and keys are, for those on a line of their own; the parser itself does not tell."""
-    found: dict[Place, str] = {}
-    table: Place = ()
+    found: dict[YamlPath, str] = {}
+    table: YamlPath = ()
     for number, line in enumerate(text.split("\n"), 1):
         if header := _HEADER.match(line):
             table = place = tuple(header[1].split("."))
@@ -119,7 +119,7 @@ def toml_positions(text: str, data: Mapping[str, Any], file: str) -> dict[Place,
     return found
 
 
-def _has(data: Any, place: Place) -> bool:
+def _has(data: Any, place: YamlPath) -> bool:
     for part in place:
         data = data[0] if isinstance(data, list) and data else data
         if not isinstance(data, dict) or part not in data:
@@ -150,13 +150,13 @@ def _no_constant(name: str) -> Any:
 
 def _unsound(source: Source) -> Problem | None:
     """What JSON can hold and a contract cannot: half a character, or a depth that breaks a recursive reader."""
-    pending: list[tuple[Place, Any]] = [((), source.data)]
+    pending: list[tuple[YamlPath, Any]] = [((), source.data)]
     while pending:
         place, value = pending.pop()
         if len(place) > MOST_DEPTH:
-            return Problem(source.where(place[:1]), dotted(place[:1]), "nested too deep")
+            return Problem(source.where(place[:1]), dotted_path(place[:1]), "nested too deep")
         if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
-            return Problem(source.where(place), dotted(place), "has half a character (a lone surrogate)")
+            return Problem(source.where(place), dotted_path(place), "has half a character (a lone surrogate)")
         if isinstance(value, dict):
             pending += [((*place, key), inner) for key, inner in value.items()]
         elif isinstance(value, list):
@@ -164,12 +164,12 @@ def _unsound(source: Source) -> Problem | None:
     return None
 
 
-def validated(source: Source, model: type[Model], unsupported: Iterable[UnsupportedKey] = ()) -> Model:
+def read_model(source: Source, model: type[Model], unsupported: Iterable[UnsupportedKey] = ()) -> Model:
     """The data as the model has it; every unknown, wrong or unsupported key at once."""
     if (unsound := _unsound(source)) is not None:
         raise ContractFault(unsound)
     problems = [
-        Problem(source.where(row.place), dotted(row.place), row.why, row.fix)
+        Problem(source.where(row.place), dotted_path(row.place), row.why, row.fix)
         for row in unsupported
         if row.refused(_value(source.data, row.place))
     ]
@@ -182,7 +182,7 @@ def validated(source: Source, model: type[Model], unsupported: Iterable[Unsuppor
     return found
 
 
-def _value(data: Any, place: Place) -> Any:
+def _value(data: Any, place: YamlPath) -> Any:
     for part in place:
         if isinstance(part, int) and isinstance(data, list) and part < len(data):
             data = data[part]

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.contract.parse.explain import suggestion
-from steelyard.contract.parse.yaml_source import MOST_BYTES, Place, Source, dotted, parse_yaml_list
+from steelyard.contract.parse.yaml_source import MOST_BYTES, Source, YamlPath, dotted_path, parse_yaml_list
 from steelyard.contract.snapshot.git_source import check_commit, check_id, check_local, git_dir_of
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.importers.reading import fault, read_file
 from steelyard.importers.task import (
     BRIEF,
     REPO,
-    Copied,
+    FileCopy,
     Options,
     Task,
     as_name,
@@ -93,7 +93,7 @@ def _entries(source: Source) -> list[dict[str, Any]]:
             problems += wrong.problems
     names = [entry["name"] for entry in entries]
     problems += [
-        Problem(source.where((KEY, number, "name")), dotted((KEY, number, "name")), f"{name} is taken")
+        Problem(source.where((KEY, number, "name")), dotted_path((KEY, number, "name")), f"{name} is taken")
         for number, name in enumerate(names)
         if name in names[:number] and not problems
     ]
@@ -102,23 +102,25 @@ def _entries(source: Source) -> list[dict[str, Any]]:
     return entries
 
 
-def _entry(source: Source, place: Place, raw: Any) -> dict[str, Any]:
+def _entry(source: Source, place: YamlPath, raw: Any) -> dict[str, Any]:
     where = source.where(place)
     if not isinstance(raw, dict):
-        raise fault(where, dotted(place), "a scorer is a mapping with a type")
+        raise fault(where, dotted_path(place), "a scorer is a mapping with a type")
     type_ = raw.get("type")
     if not isinstance(type_, str) or type_ not in SCORERS:
         message = "is missing" if type_ is None else f"unknown scorer {type_!r}"
         fix = suggestion(type_, SCORERS) if isinstance(type_, str) else ""
-        raise fault(source.where((*place, "type")), dotted((*place, "type")), message, fix)
+        raise fault(source.where((*place, "type")), dotted_path((*place, "type")), message, fix)
     known = COMMON | SCORERS[type_]
     for key in raw:
         if key not in known:
             inner = (*place, key)
-            raise fault(source.where(inner), dotted(inner), f"unknown key of {type_}", suggestion(key, known))
+            raise fault(
+                source.where(inner), dotted_path(inner), f"unknown key of {type_}", suggestion(key, known)
+            )
     name = as_name(raw["name"]) if isinstance(raw.get("name"), str) else ""
     if not name:
-        raise fault(where, dotted((*place, "name")), "is missing, or has no letter in it")
+        raise fault(where, dotted_path((*place, "name")), "is missing, or has no letter in it")
     options = {key: value for key, value in raw.items() if key not in {"name", "command"}}
     return {"name": name, **options, **({"cmd": raw["command"]} if "command" in raw else {})}
 
@@ -132,7 +134,7 @@ def _check(entry: dict[str, Any]) -> dict[str, Any]:
     return {"id": entry["name"], **rest}
 
 
-def _repository(options: Options) -> tuple[dict[str, Any], dict[str, Copied]]:
+def _repository(options: Options) -> tuple[dict[str, Any], dict[str, FileCopy]]:
     if (options.git is None) == (options.tree is None):
         raise OperatorFault(
             "a list of scorers is about a repository: say --git PATH --commit ID, or --tree DIR"
@@ -140,7 +142,7 @@ def _repository(options: Options) -> tuple[dict[str, Any], dict[str, Copied]]:
     if options.tree is not None:
         if not options.tree.is_dir():
             raise OperatorFault(f"--tree {options.tree} is not a folder")
-        return {"tree": REPO}, {REPO: Copied(options.tree, options.tree, GIT)}
+        return {"tree": REPO}, {REPO: FileCopy(options.tree, options.tree, GIT)}
     git = Path(str(options.git))
     check_local(re.sub("^(https?|ssh|git):/", r"\1://", str(git)))  # a path has no two slashes in a row
     if options.commit is None:

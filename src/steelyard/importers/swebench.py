@@ -28,10 +28,10 @@ from steelyard.contract.parse.yaml_source import Source
 from steelyard.filesystem.tree import shown
 from steelyard.importers.clones import submodules_of
 from steelyard.importers.environments import Environments
-from steelyard.importers.reading import fault, strict_json, validated
+from steelyard.importers.reading import fault, read_model, strict_json
 from steelyard.importers.repositories import repository_of
 from steelyard.importers.strict import Strict
-from steelyard.importers.swebench_ids import dropped, select_ids
+from steelyard.importers.swebench_ids import dropped_ids, select_ids
 from steelyard.importers.task import BRIEF, Options, Task, brief_of, checked_id
 
 Ids = Annotated[tuple[NonEmpty, ...], Field(max_length=50_000)]
@@ -79,11 +79,11 @@ def convert(
         message = "not a column of SWE-bench" if len(strange) == 1 else "not columns of SWE-bench"
         hint = "--ignore NAME leaves one out, --ignore '*' leaves out all that SWE-bench does not have"
         raise fault(where, ", ".join(strange), message, hint)
-    found = validated(_decode(known, where), Row)
+    found = read_model(_decode(known, where), Row)
     both = sorted({*found.FAIL_TO_PASS} & {*found.PASS_TO_PASS})
     if both:
         raise fault(where, "PASS_TO_PASS", f"{shown(both[0])!r} is in FAIL_TO_PASS too")
-    if named := dropped(found.FAIL_TO_PASS, options.drop_ids):
+    if named := dropped_ids(found.FAIL_TO_PASS, options.drop_ids):
         message = f"--drop-id names {shown(named[0])!r}, which decides what a solution is"
         raise fault(where, "FAIL_TO_PASS", message, "only ids of PASS_TO_PASS can be left out")
     name = checked_id(found.instance_id, where, "instance_id")

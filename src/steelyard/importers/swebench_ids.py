@@ -58,7 +58,7 @@ def is_no_id(text: str) -> bool:
     return text.strip() in _STATUS or not any(char.isalpha() for char in text)
 
 
-def dropped(ids: Iterable[str], drop: Iterable[str]) -> list[str]:
+def dropped_ids(ids: Iterable[str], drop: Iterable[str]) -> list[str]:
     """Those of `ids` that --drop-id names."""
     named = [*map(_pattern, drop)]
     return [one for one in ids if any(pattern.fullmatch(one) for pattern in named)]

@@ -32,7 +32,7 @@ _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class FileCopy:
     """A file or folder of the task's, and where it goes; no link in it may lead out of `root`."""
 
     source: Path
@@ -48,7 +48,7 @@ class Task:
     kind: str  # "a Harbor task"
     contract: Mapping[str, Any]
     files: Mapping[str, bytes]  # written over what is copied
-    copied: Mapping[str, Copied] = field(default_factory=dict)
+    copied: Mapping[str, FileCopy] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 

@@ -23,7 +23,7 @@ from steelyard.judge.judge_input import JudgeInput
 from steelyard.judge.judgement import Judgement, Opinion, rule
 from steelyard.judge.panel import Panel
 from steelyard.judge.prompt import Prompt, build_prompt, prompt_id, question_of
-from steelyard.judge.provider import Juror, NoAnswer, RetryPolicy, Words
+from steelyard.judge.provider import JudgeRetryPolicy, Juror, NoAnswer, Words
 from steelyard.judge.reply import Answer, Unreadable, Verdict, read_reply
 
 __all__ = ["KnownOpinions", "Panel", "judge_run", "question"]
@@ -55,7 +55,7 @@ def judge_run(judge_input: JudgeInput, panel: Panel, known: KnownOpinions | None
     return rule(at_once(panel, opinion, late))
 
 
-def _opinion(judge_input: JudgeInput, juror: Juror, retry_policy: RetryPolicy) -> Opinion:
+def _opinion(judge_input: JudgeInput, juror: Juror, retry_policy: JudgeRetryPolicy) -> Opinion:
     try:
         prompt = build_prompt(judge_input)
         answer, words = answer_of(juror, prompt, retry_policy, Verdict)
@@ -116,7 +116,7 @@ def at_once(panel: Panel, ask: Callable[[Juror], T], late: Callable[[Juror], T])
 
 
 def answer_of(
-    juror: Juror, prompt: Prompt, retry_policy: RetryPolicy, wanted: type[Answer]
+    juror: Juror, prompt: Prompt, retry_policy: JudgeRetryPolicy, wanted: type[Answer]
 ) -> tuple[Answer, Words]:
     """The model's answer as asked; raises `NoAnswer` or `Unreadable`."""
     words = client.words_of(juror, prompt.system, prompt.user, retry_policy)

@@ -32,7 +32,7 @@ Human = Literal["PASS", "FAIL"]
 JUDGE_VERDICTS = frozenset({"PASS", "FAIL", "UNPARSEABLE", "N/A"})
 
 
-class Labelled(NamedTuple):
+class LabelledPair(NamedTuple):
     human: Human
     judge: str  # PASS, FAIL, or nothing that counts
     people: tuple[str, ...] = ()  # what each person said; without it, `human` is all that is known
@@ -76,7 +76,7 @@ class Calibration:
 _NAMED = ("table", "agreement", "false_pass", "false_fail", "unreadable")
 
 
-def calibrated(labelled: Iterable[Labelled], thresholds: Thresholds = THRESHOLDS) -> Calibration:
+def calibrate(labelled: Iterable[LabelledPair], thresholds: Thresholds = THRESHOLDS) -> Calibration:
     pairs = list(labelled)
     read = [pair for pair in pairs if pair.judge in {"PASS", "FAIL"}]
     verdicts = [(pair.human, pair.judge) for pair in read]
@@ -122,7 +122,7 @@ def _missing(found: Calibration, wanted: Thresholds) -> Iterable[str]:
         )
 
 
-def read_labels(path: Path, model: str | None = None) -> list[Labelled]:
+def read_labels(path: Path, model: str | None = None) -> list[LabelledPair]:
     """A file of labels; the run folders that it names are relative to it. `model` is asked for where a line names none."""
     try:
         lines = path.read_text().splitlines()
@@ -140,14 +140,14 @@ def read_labels(path: Path, model: str | None = None) -> list[Labelled]:
     return found
 
 
-def _labelled(data: Mapping[str, Any], folder: Path, model: str | None) -> Labelled:
+def _labelled(data: Mapping[str, Any], folder: Path, model: str | None) -> LabelledPair:
     if not isinstance(data, dict) or data.get("human") not in {"PASS", "FAIL"}:
         raise ValueError('say {"human": "PASS" or "FAIL", "judge": ... or "run": ...}')
     named = data.get("model", model)
     judge = data["judge"] if "judge" in data else judge_of(folder / str(data["run"]), named)
     if judge not in JUDGE_VERDICTS:
         raise ValueError(f"judge is one of {', '.join(sorted(JUDGE_VERDICTS))}, not {judge!r}")
-    return Labelled(data["human"], judge)
+    return LabelledPair(data["human"], judge)
 
 
 def judge_of(run: Path, model: str | None) -> str:

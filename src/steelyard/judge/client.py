@@ -12,7 +12,7 @@ import random
 import time
 from typing import Any, NamedTuple
 
-from steelyard.judge.provider import Juror, NoAnswer, RetryPolicy, Words
+from steelyard.judge.provider import JudgeRetryPolicy, Juror, NoAnswer, Words
 from steelyard.judge.reply import prefix
 from steelyard.providers.client import PostFailure, post
 
@@ -39,11 +39,11 @@ class _Again(Exception):
         self.wait_s = wait_s
 
 
-def words_of(juror: Juror, system: str, user: str, retry_policy: RetryPolicy | None = None) -> Words:
+def words_of(juror: Juror, system: str, user: str, retry_policy: JudgeRetryPolicy | None = None) -> Words:
     """Ask, and ask again where that may help; raises `NoAnswer`."""
     if juror.missing or juror.provider is None:
         raise NoAnswer(juror.missing)
-    retry_policy = retry_policy or RetryPolicy()
+    retry_policy = retry_policy or JudgeRetryPolicy()
     body, ends = juror.provider.body(juror.name, system, user), time.monotonic() + retry_policy.total_s
     for attempt in range(retry_policy.attempts):
         try:

@@ -48,7 +48,7 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "backslashreplace"))
 
 
-def clipped(text: str, most: int) -> str:
+def clip(text: str, most: int) -> str:
     """At most about `most` bytes: the head and the tail, and how much is missing between them."""
     if len(text) > 2 * most:  # no need to look at all of a giant
         text = f"{text[:most]}\n[... {len(text) - 2 * most} characters are left out here ...]\n{text[-most:]}"

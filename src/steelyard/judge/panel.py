@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from steelyard.deferred.data_class import dataclass
-from steelyard.judge.provider import Juror, RetryPolicy, default_models, juror_of
+from steelyard.judge.provider import JudgeRetryPolicy, Juror, default_models, juror_of
 
 NO_KEY = "no key: set ANTHROPIC_API_KEY or OPENAI_API_KEY"
 MOST_MODELS = 16
@@ -17,7 +17,7 @@ class Panel:
     """The models that are asked, and how long they may take."""
 
     jurors: tuple[Juror, ...]
-    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
+    retry_policy: JudgeRetryPolicy = field(default_factory=JudgeRetryPolicy)
 
     @property
     def models(self) -> tuple[str, ...]:

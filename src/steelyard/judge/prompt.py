@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from typing import NamedTuple
 
 from steelyard.deferred.data_class import dataclass
-from steelyard.judge.fence import Fence, clipped, one_line, size
+from steelyard.judge.fence import Fence, clip, one_line, size
 from steelyard.judge.judge_input import CheckRow, GradeRow, JudgeInput, Kind, Line, Note
 from steelyard.judge.shown_diff import LIST_BYTES, shown_diff
 
@@ -165,19 +165,19 @@ def _preface(judge_input: JudgeInput, fence: Fence) -> str:
             _KINDS[judge_input.kind],
             _EXPECTED[judge_input.expected_outcome],
             "The task, as the agent was given it:",
-            quoted(clipped(judge_input.brief, BRIEF_BYTES)),
+            quote_lines(clip(judge_input.brief, BRIEF_BYTES)),
             *(["What the author of the task wants to be looked at besides:", notes] if notes else []),
         ]
     )
 
 
-def quoted(text: str) -> str:
+def quote_lines(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.split("\n"))
 
 
 def _note(note: Note) -> str:
     marked = "required" if note.required else "advisory"
-    return f"({marked})\n{quoted(clipped(note.text, NOTE_BYTES))}"
+    return f"({marked})\n{quote_lines(clip(note.text, NOTE_BYTES))}"
 
 
 def _evidence(judge_input: JudgeInput, chance: Chance) -> Iterator[str]:
@@ -188,7 +188,7 @@ def _evidence(judge_input: JudgeInput, chance: Chance) -> Iterator[str]:
         yield fence.around("diff", _diff(judge_input))
     most = ONLY_ANSWER_BYTES if judge_input.kind == "answer" else ANSWER_BYTES
     if judge_input.answer or judge_input.kind == "answer":
-        yield fence.around("answer", clipped(judge_input.answer, most) or "(no answer)")
+        yield fence.around("answer", clip(judge_input.answer, most) or "(no answer)")
     yield planted_section(chance)
     if judge_input.stdout_tail or judge_input.stderr_tail or judge_input.exit_code is not None:
         yield fence.around("output", _output(judge_input))
@@ -214,7 +214,7 @@ def _fitting(lines: Iterable[Line], left: int) -> list[str]:
     """As many entries as fit; the others are not read."""
     fitting = []
     for line in lines:
-        entry = f"[{line.index}] {one_line(line.role, 40)}: {_inset(clipped(line.text, LINE_BYTES))}"
+        entry = f"[{line.index}] {one_line(line.role, 40)}: {_inset(clip(line.text, LINE_BYTES))}"
         left -= size(entry) + 1
         if left < 0:
             break
@@ -234,7 +234,7 @@ def _diff(judge_input: JudgeInput) -> str:
 def _output(judge_input: JudgeInput) -> str:
     ended = "not known" if judge_input.exit_code is None else str(judge_input.exit_code)
     tails = [
-        f"the end of {name}:\n    {_inset(clipped(text, TAIL_BYTES))}"
+        f"the end of {name}:\n    {_inset(clip(text, TAIL_BYTES))}"
         for name, text in (("stdout", judge_input.stdout_tail), ("stderr", judge_input.stderr_tail))
         if text
     ]
@@ -244,22 +244,20 @@ def _output(judge_input: JudgeInput) -> str:
 def _checks(rows: tuple[CheckRow, ...]) -> str:
     most = min(CHECK_TAIL_BYTES, CHECKS_BYTES // 2 // len(rows))
     lines = [_check(row, most) for row in rows[:MOST_CHECKS]]
-    return clipped("\n".join([*lines, *_more(len(rows) - MOST_CHECKS)]), CHECKS_BYTES)
+    return clip("\n".join([*lines, *_more(len(rows) - MOST_CHECKS)]), CHECKS_BYTES)
 
 
 def _check(row: CheckRow, most: int) -> str:
     ended = "" if row.exit_code is None else f", exit code {row.exit_code}"
     why = f": {one_line(row.why)}" if row.why else ""
-    tail = (
-        f"\n  the end of its output:\n    {_inset(clipped(row.output_tail, most))}" if row.output_tail else ""
-    )
+    tail = f"\n  the end of its output:\n    {_inset(clip(row.output_tail, most))}" if row.output_tail else ""
     row_text = f"check {one_line(row.name, 100)}: {one_line(row.outcome, 40)}{ended}{why}"
     return f"{row_text}\n  command: {one_line(row.command, 1_000)}{tail}"
 
 
 def _grades(rows: tuple[GradeRow, ...]) -> str:
     lines = [_grade(row) for row in rows[:MOST_GRADES]]
-    return clipped("\n".join([*lines, *_more(len(rows) - MOST_GRADES)]), GRADES_BYTES)
+    return clip("\n".join([*lines, *_more(len(rows) - MOST_GRADES)]), GRADES_BYTES)
 
 
 def _grade(row: GradeRow) -> str:

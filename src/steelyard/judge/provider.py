@@ -28,7 +28,7 @@ class NoAnswer(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class JudgeRetryPolicy:
     """How long a model is waited for, and how often it is asked."""
 
     total_s: float = 300.0
@@ -47,7 +47,7 @@ class Words(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class JudgeApi:
     """How one family of models is spoken to."""
 
     name: str
@@ -73,14 +73,14 @@ class Juror:
 
     model: str  # as the contract names it
     name: str = ""  # as its maker does
-    provider: Provider | None = None
+    provider: JudgeApi | None = None
     url: str = ""
     key: str = field(default="", repr=False)
     missing: str = ""
 
 
 class ModelMaker(NamedTuple):
-    provider: Provider
+    provider: JudgeApi
     name: str  # what the maker calls it
 
 
@@ -120,7 +120,7 @@ def default_models(env: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(keyed[:1])
 
 
-def _provider_of(maker: str | None, name: str) -> Provider | None:
+def _provider_of(maker: str | None, name: str) -> JudgeApi | None:
     if maker:
         return PROVIDERS[maker]
     if name.startswith("claude-"):
@@ -175,7 +175,7 @@ def _count(value: Any) -> int | None:
 
 
 PROVIDERS = {
-    "anthropic": Provider(
+    "anthropic": JudgeApi(
         name="anthropic",
         default_model="claude-opus-4-8",
         default_url="https://api.anthropic.com",
@@ -184,7 +184,7 @@ PROVIDERS = {
         body=_anthropic_body,
         words=_anthropic_words,
     ),
-    "openai": Provider(
+    "openai": JudgeApi(
         name="openai",
         default_model="gpt-5.4",
         default_url="https://api.openai.com/v1",

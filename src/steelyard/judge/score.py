@@ -13,12 +13,12 @@ import json
 from collections.abc import Iterator
 
 from steelyard.judge.ask import Panel, answer_of, at_once, obeys
-from steelyard.judge.fence import Fence, clipped, visible
+from steelyard.judge.fence import Fence, clip, visible
 from steelyard.judge.judge_input import MAX_DIFF_BYTES
-from steelyard.judge.prompt import BRIEF_BYTES, Chance, Prompt, planted_section, quoted
+from steelyard.judge.prompt import BRIEF_BYTES, Chance, Prompt, planted_section, quote_lines
 from steelyard.judge.provider import Juror, NoAnswer
 from steelyard.judge.reply import Score, Unreadable
-from steelyard.judge.scoring import RUBRIC_BYTES, Produced, Scoring
+from steelyard.judge.scoring import RUBRIC_BYTES, ModelScore, ScoredWork
 from steelyard.judge.shown_diff import LIST_BYTES, shown_diff
 
 VERSION = "model_judge/1"
@@ -41,7 +41,7 @@ _AFTER = "That was all of the evidence. Score it by the rubric, and answer with 
 @functools.cache
 def prompt_id() -> str:
     """Version and digest of the fixed text of a prompt."""
-    words = [_SYSTEM, *_parts(Produced("", "", ""), Chance(Fence("nonce"), "word"))]
+    words = [_SYSTEM, *_parts(ScoredWork("", "", ""), Chance(Fence("nonce"), "word"))]
     return f"{VERSION} sha256:{hashlib.sha256(json.dumps(words).encode()).hexdigest()}"
 
 
@@ -50,33 +50,33 @@ def most_bytes() -> int:
     return RUBRIC_BYTES + BRIEF_BYTES + MAX_DIFF_BYTES + LIST_BYTES + len(_SYSTEM) + 4000
 
 
-def score_output(produced: Produced, panel: Panel) -> list[Scoring]:
+def score_output(produced: ScoredWork, panel: Panel) -> list[ModelScore]:
     """Every model's score, asked at the same time; never raises because of one of them."""
     return at_once(
         panel,
         lambda juror: _scoring(produced, juror, panel),
-        lambda juror: Scoring(juror.model, error="timed out"),
+        lambda juror: ModelScore(juror.model, error="timed out"),
     )
 
 
-def _scoring(produced: Produced, juror: Juror, panel: Panel) -> Scoring:
+def _scoring(produced: ScoredWork, juror: Juror, panel: Panel) -> ModelScore:
     chance = Chance()
     try:
         prompt = Prompt(_SYSTEM, "\n\n".join(_parts(produced, chance)), chance.word)
         answer, words = answer_of(juror, prompt, panel.retry_policy, Score)
     except NoAnswer as error:
-        return Scoring(juror.model, error=str(error), asked=not juror.missing)
+        return ModelScore(juror.model, error=str(error), asked=not juror.missing)
     except Unreadable as error:
         tokens_in, tokens_out = error.tokens
-        return Scoring(
+        return ModelScore(
             juror.model, answered=True, error=str(error), tokens_in=tokens_in, tokens_out=tokens_out
         )
     except Exception as defect:  # noqa: BLE001  # an output that provokes a defect must not escape a bad score
-        return Scoring(
+        return ModelScore(
             juror.model, answered=True, error=f"internal error in the judge: {type(defect).__name__}"
         )
     steered = obeys(prompt, answer.reasoning, words.text)
-    return Scoring(
+    return ModelScore(
         juror.model,
         answer.score,
         visible(answer.reasoning),
@@ -88,10 +88,10 @@ def _scoring(produced: Produced, juror: Juror, panel: Panel) -> Scoring:
     )
 
 
-def _parts(produced: Produced, chance: Chance) -> Iterator[str]:
+def _parts(produced: ScoredWork, chance: Chance) -> Iterator[str]:
     yield f"The NONCE of this question is {chance.fence.nonce}."
-    yield f"The rubric:\n\n{quoted(clipped(produced.rubric, RUBRIC_BYTES))}"
-    yield f"The task, as the agent was given it:\n\n{quoted(clipped(produced.brief, BRIEF_BYTES))}"
+    yield f"The rubric:\n\n{quote_lines(clip(produced.rubric, RUBRIC_BYTES))}"
+    yield f"The task, as the agent was given it:\n\n{quote_lines(clip(produced.brief, BRIEF_BYTES))}"
     yield chance.fence.around("output", shown_diff(produced.diff, MAX_DIFF_BYTES).text or "(nothing)")
     yield planted_section(chance)
     yield _AFTER

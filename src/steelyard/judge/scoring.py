@@ -11,7 +11,7 @@ RUBRIC_BYTES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Scoring:
+class ModelScore:
     """One model's score. Without one, `answered` says whether it said anything at all."""
 
     model: str
@@ -32,7 +32,7 @@ class Scoring:
         return asdict(self)
 
 
-class Produced(NamedTuple):
+class ScoredWork(NamedTuple):
     """What is scored, and against what."""
 
     rubric: str

@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-from steelyard.judge.fence import clipped, one_line, size, visible
+from steelyard.judge.fence import clip, one_line, size, visible
 
 LIST_BYTES = 20_000  # beside the hunks
 _SMALL_BYTES = 2_000  # the least that is worth showing of a file that does not fit
@@ -47,7 +47,7 @@ def shown_diff(diff: str, most: int) -> ShownDiff:
     for section in sections:
         if left < _SMALL_BYTES:
             break
-        part = clipped(section.text, left)
+        part = clip(section.text, left)
         left -= size(part)
         parts.append(part)
     if len(parts) <= len(sections):

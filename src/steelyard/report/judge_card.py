@@ -19,10 +19,18 @@ from rich.text import Text
 
 from steelyard.filesystem.tree import shown
 from steelyard.judge.judgement import RUBRIC
-from steelyard.report.disagreement import MEANING
 from steelyard.report.plain import one_line
 
 COLOURS = {"PASS": "green", "FAIL": "red"}
+# How checks and judge disagree -> what that usually means.
+MEANING = {
+    "none": "",
+    "judge_pass_checks_fail": "judge PASS, checks FAIL: the work looks right but broke a hard rule, "
+    "such as a failing test, a forbidden path or an edited test file",
+    "checks_pass_judge_fail": "checks PASS, judge FAIL: every rule was kept, but what was asked for "
+    "was not convincingly done",
+    "advisory_warning": "both PASS, and an advisory grader failed: a warning that does not change the verdict",
+}
 UNDECIDED = "yellow"
 _RUN_WORDS = {"PASS": "finished", "FAIL": "stopped", "INVALID": "invalid"}  # the badge, which is no verdict
 MOST_LINES, MOST_FACTS, MOST_CHARS = 40, 20, 10_000

@@ -23,9 +23,9 @@ from steelyard.report.agent_output import agent_output
 from steelyard.report.breakdown import breakdown_of, errors_of
 from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, judge_card, three_results_of
 from steelyard.report.lines.wrapping import print_wrapped, width_of, wrap_words
-from steelyard.report.plain import one_line, quoted
+from steelyard.report.plain import one_line, quote_lines
 from steelyard.report.session import answer_of, conversation_of, failed_connections, steps_of
-from steelyard.report.terminal import GATES, coloured, gate_mark, number, table_of_grades
+from steelyard.report.terminal import GATES, gate_mark, number, style_verdict, table_of_grades
 from steelyard.report.trace.timeline import INDENT as TIMELINE_INDENT
 from steelyard.report.trace.timeline import short_timeline
 
@@ -121,7 +121,7 @@ def _print_verdict(console: Console, result: Mapping[str, Any]) -> None:
     numbers = f"  score {number(result['score'])}  reward {number(result['reward'])}"
     print_wrapped(
         console,
-        Text.assemble("verdict ", coloured(result["verdict"]), "  ", three_results_of(result), numbers),
+        Text.assemble("verdict ", style_verdict(result["verdict"]), "  ", three_results_of(result), numbers),
     )
     for line in disagreement_of(result):
         print_wrapped(console, line)
@@ -293,7 +293,7 @@ def _print_outputs(console: Console, result: Mapping[str, Any]) -> None:
 
 
 def _print_quoted(console: Console, output: str) -> None:
-    for line in quoted(output).split("\n"):
+    for line in quote_lines(output).split("\n"):
         print_wrapped(console, Text(line))
 
 

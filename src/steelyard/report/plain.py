@@ -24,7 +24,7 @@ def one_line(text: str, width: int = 200) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-def quoted(text: str) -> str:
+def quote_lines(text: str) -> str:
     """Foreign lines, each behind a bar, so that none can pass for a line of the report."""
     return "\n".join(f"| {shown(line)}" if line else "|" for line in text.expandtabs(4).splitlines())
 
@@ -33,7 +33,7 @@ def problem_lines(problem: Problem) -> list[str]:
     """What is wrong and what mends it on one line; what a program said of it is quoted below."""
     head, *output = problem.message.strip("\n").split("\n")
     line = shown(str(replace(problem, message=head)))
-    return [line, *quoted("\n".join(output)).split("\n")] if output else [line]
+    return [line, *quote_lines("\n".join(output)).split("\n")] if output else [line]
 
 
 def shown_lines(text: str) -> str:

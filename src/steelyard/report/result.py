@@ -18,7 +18,7 @@ from steelyard.evidence.folder.folder import ANNOTATIONS_HEAD
 from steelyard.evidence.trace.summary import Summary
 from steelyard.evidence.trace.termination import CODES
 from steelyard.judge import judgement
-from steelyard.report import disagreement
+from steelyard.report import judge_card
 from steelyard.review import record as review_record
 from steelyard.review import status
 
@@ -246,7 +246,7 @@ def _decision_schema() -> dict[str, Any]:
         "penalty": {"type": ["string", "null"]},
         "validity": _or_null(_validity_schema()),
         "judge": _or_null(_judge_schema()),
-        "disagreement": {"enum": list(disagreement.MEANING)},
+        "disagreement": {"enum": list(judge_card.MEANING)},
         "breakdown": {"type": ["object", "null"]},
         "tags": {"type": "array", "items": _TEXT},
         "failure_modes": {"type": "array", "items": _failure_mode_schema()},

@@ -15,7 +15,7 @@ from rich.text import Text
 from steelyard.errors import DAMAGED
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.trace.events import read_events
-from steelyard.report.plain import one_line, quoted
+from steelyard.report.plain import one_line, quote_lines
 
 MARKS = {"pass": ("✓", "+", "green"), "fail": ("✗", "x", "red"), "error": ("!", "!", "yellow")}
 SHOWN_CHARS = 2000
@@ -85,4 +85,4 @@ def answer_of(folder: Path) -> str:
     except DAMAGED:
         return ""
     more = "" if entry.new.size <= len(text.encode()) else f"\n... {entry.new.size} bytes in all"
-    return quoted(f"{text}{more}")
+    return quote_lines(f"{text}{more}")

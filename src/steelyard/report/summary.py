@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from steelyard.deferred.data_class import dataclass
-from steelyard.stats.clusters import Cluster, ClusteredRate, clustered
+from steelyard.stats.clusters import Cluster, ClusteredRate, clustered_rate
 
 Line = Mapping[str, Any]
 
@@ -69,7 +69,7 @@ def _estimate(rows: Iterable[Line], succeeded: Any) -> ClusteredRate:
     counts: dict[str, list[bool]] = {}
     for row in rows:
         counts.setdefault(str(row["contract"]["digest"]), []).append(bool(succeeded(row)))
-    return clustered(Cluster(sum(each), len(each)) for each in counts.values())
+    return clustered_rate(Cluster(sum(each), len(each)) for each in counts.values())
 
 
 def _judge_verdict(row: Line) -> str:

@@ -15,7 +15,7 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.filesystem.tree import shown
 from steelyard.judge import saved_calibration
 from steelyard.report import compare, judge_card, summary
-from steelyard.report.lines.rows import Rows, Styled
+from steelyard.report.lines.rows import Rows, StyledText
 from steelyard.report.percent import percent
 from steelyard.report.plain import one_line
 from steelyard.stats import interval as intervals
@@ -73,35 +73,35 @@ class Columns:
 
     def row(
         self, result: Mapping[str, Any], *, unicode: bool, expected: str = "", attempt: str = ""
-    ) -> tuple[Styled | rich_text.Text, ...]:
-        cells: dict[str, Callable[[], Styled | rich_text.Text]] = {
-            "reward": lambda: Styled(number(result["reward"])),
+    ) -> tuple[StyledText | rich_text.Text, ...]:
+        cells: dict[str, Callable[[], StyledText | rich_text.Text]] = {
+            "reward": lambda: StyledText(number(result["reward"])),
             "judge": lambda: judge_card.judge_word(result.get("judge")),
-            "time": lambda: Styled(seconds(result["durations"].get("wall_s")), "dim"),
+            "time": lambda: StyledText(seconds(result["durations"].get("wall_s")), "dim"),
             "expected": lambda: _as_expected(result, expected),
         }
         return (
-            Styled((result["run"] or "-").rsplit("-", 1)[-1] or "-", "dim"),
-            Styled(one_line(result["contract"]["id"], 40)),
-            Styled(one_line(str(result["agent"]), 40)),
-            coloured(result["verdict"]),
+            StyledText((result["run"] or "-").rsplit("-", 1)[-1] or "-", "dim"),
+            StyledText(one_line(result["contract"]["id"], 40)),
+            StyledText(one_line(str(result["agent"]), 40)),
+            style_verdict(result["verdict"]),
             *(gate_mark(result, gate, unicode=unicode) for gate in (GATES if self.gated else ())),
-            Styled(number(result["score"])),
+            StyledText(number(result["score"])),
             *(cells[name]() for name in self.more),
-            Styled(f"{attempt}: {reason(result)}" if attempt else reason(result)),
+            StyledText(f"{attempt}: {reason(result)}" if attempt else reason(result)),
         )
 
 
-def footer(results: Sequence[Mapping[str, Any]]) -> Iterator[Styled]:
+def footer(results: Sequence[Mapping[str, Any]]) -> Iterator[StyledText]:
     """What the marks mean, where the evidence is, and what was not isolated."""
-    yield Styled("")
+    yield StyledText("")
     if any(result.get("workspace") != "none" for result in results):
         undecided = any("error" in (result["gates"] or {}).values() for result in results)
-        yield Styled(LEGEND + ("  ! not decided" if undecided else ""), "dim")
+        yield StyledText(LEGEND + ("  ! not decided" if undecided else ""), "dim")
     for folder in dict.fromkeys(Path(result["folder"]).parent for result in results if result["folder"]):
-        yield Styled(f"evidence in {shown(str(_from_here(folder)))}", "dim")
+        yield StyledText(f"evidence in {shown(str(_from_here(folder)))}", "dim")
     if any((result["assurance"] or {}).get("isolation") == "none" for result in results):
-        yield Styled("isolation: none (local sandbox)", "yellow")
+        yield StyledText("isolation: none (local sandbox)", "yellow")
 
 
 def table_of_results(results: Iterable[Mapping[str, Any]]) -> Results:
@@ -127,21 +127,21 @@ def _from_here(folder: Path) -> Path:
     return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
-def _as_expected(result: Mapping[str, Any], wanted: str) -> Styled:
+def _as_expected(result: Mapping[str, Any], wanted: str) -> StyledText:
     if wanted == result["verdict"]:
-        return Styled("as expected", "green")
-    return Styled(f"NOT {wanted}", "bold red")
+        return StyledText("as expected", "green")
+    return StyledText(f"NOT {wanted}", "bold red")
 
 
-def coloured(verdict: str) -> Styled:
-    return Styled(verdict, COLOURS.get(verdict, ""))
+def style_verdict(verdict: str) -> StyledText:
+    return StyledText(verdict, COLOURS.get(verdict, ""))
 
 
-def gate_mark(result: Mapping[str, Any], gate: str, *, unicode: bool = True) -> Styled:
+def gate_mark(result: Mapping[str, Any], gate: str, *, unicode: bool = True) -> StyledText:
     if result["gates"] is None:
-        return Styled("-", "dim")
+        return StyledText("-", "dim")
     outcome = result["gates"][gate]
-    return Styled((MARKS if unicode else PLAIN_MARKS)[outcome], COLOURS[outcome])
+    return StyledText((MARKS if unicode else PLAIN_MARKS)[outcome], COLOURS[outcome])
 
 
 def number(value: float | None) -> str:
@@ -184,11 +184,11 @@ def print_summary(console: rich_console.Console, results: Sequence[Mapping[str, 
             console.print()
             console.print(table)
     for note in _notes(rated):
-        console.print(Styled(note, "dim"))
+        console.print(StyledText(note, "dim"))
     if any(one.judged.trials for one in summaries):
         runs = next((Path(str(one["folder"])).parent for one in results if one.get("folder")), None)
         for note in saved_calibration.calibration_lines(runs) if runs is not None else ():
-            console.print(Styled(one_line(note), "dim"))
+            console.print(StyledText(one_line(note), "dim"))
 
 
 def _notes(summaries: Sequence[summary.AgentSummary]) -> Iterator[str]:
@@ -278,12 +278,12 @@ def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:
     )
     for grade in grades:
         cells = (
-            Styled(one_line(grade["name"], 40)),
-            Styled(grade["type"]),
-            coloured(grade["outcome"]),
-            Styled(number(grade["score"])),
-            Styled(counts_as(grade), "dim"),
-            Styled(one_line(grade["why"])),
+            StyledText(one_line(grade["name"], 40)),
+            StyledText(grade["type"]),
+            style_verdict(grade["outcome"]),
+            StyledText(number(grade["score"])),
+            StyledText(counts_as(grade), "dim"),
+            StyledText(one_line(grade["why"])),
         )
         rows.rows.append(cells)
     return rows
@@ -291,9 +291,9 @@ def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:
 
 def print_comparison(console: rich_console.Console, comparison: compare.Comparison) -> None:
     for why in comparison.incomparable:
-        console.print(Styled(f"the two runs are not comparable: {one_line(why)}", "bold yellow"))
+        console.print(StyledText(f"the two runs are not comparable: {one_line(why)}", "bold yellow"))
     for name, run in zip(("first", "second"), comparison.runs, strict=True):
-        console.print(Styled(f"{name:<6} {run}", "dim"))
+        console.print(StyledText(f"{name:<6} {run}", "dim"))
     table = rich_table.Table(box=None, pad_edge=False, header_style="bold")
     for name in ("", "first", "second"):
         table.add_column(name, overflow="fold")
@@ -306,5 +306,5 @@ def print_comparison(console: rich_console.Console, comparison: compare.Comparis
         ("changed by both, differently", comparison.otherwise),
     ):
         if paths:
-            console.print(Styled(f"\n{title}:", "bold"))
-            console.print(Styled("\n".join(f"  {path}" for path in paths)))
+            console.print(StyledText(f"\n{title}:", "bold"))
+            console.print(StyledText("\n".join(f"  {path}" for path in paths)))

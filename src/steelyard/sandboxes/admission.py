@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from steelyard.sandboxes.shared_register import Entry, Need, Register, shared_folder
+from steelyard.sandboxes.shared_register import Entry, Register, SandboxNeed, shared_folder
 
 WORKS_FOR: contextvars.ContextVar[int] = contextvars.ContextVar("works_for", default=0)  # a thread's identity
 # Called with the reason when a sandbox of this thread has to wait.
@@ -36,7 +36,7 @@ class Admission:
     """`total` is what all sandboxes together may take; the register says what they take now."""
 
     def __init__(
-        self, total: Need, register: Register, *, poll_s: float = POLL_S, quiet_s: float = QUIET_S
+        self, total: SandboxNeed, register: Register, *, poll_s: float = POLL_S, quiet_s: float = QUIET_S
     ) -> None:
         self._total = total
         self._register = register
@@ -48,7 +48,7 @@ class Admission:
     def enter(self, size_bytes: int, cpus: float = 0.0) -> int:
         """Wait until there is room; the ticket to leave with."""
         thread = WORKS_FOR.get() or threading.get_ident()
-        need = Need(size_bytes, cpus)
+        need = SandboxNeed(size_bytes, cpus)
         with self._changed:
             waits = not self._has_one(thread)
             with self._register.locked():
@@ -109,7 +109,7 @@ class Admission:
                 else "1 other sandbox waits before this one"
             )
         held = self._register.held()
-        used = Need(sum(one.size_bytes for one in held), sum(one.cpus for one in held))
+        used = SandboxNeed(sum(one.size_bytes for one in held), sum(one.cpus for one in held))
         taken = f"{len(held)} running sandbox{'es' if len(held) != 1 else ''} of this user"
         if held and used.size_bytes + entry.need.size_bytes > self._total.size_bytes:
             return (
@@ -139,5 +139,7 @@ def machine_memory_bytes() -> int:
 
 @functools.cache
 def admission() -> Admission:
-    total = Need(int(machine_memory_bytes() * MEMORY_SHARE), len(os.sched_getaffinity(0)) * CPU_OVERCOMMIT)
+    total = SandboxNeed(
+        int(machine_memory_bytes() * MEMORY_SHARE), len(os.sched_getaffinity(0)) * CPU_OVERCOMMIT
+    )
     return Admission(total, Register(shared_folder()))

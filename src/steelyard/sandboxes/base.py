@@ -175,7 +175,7 @@ class SpoolFile(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedOutput:
     """A bounded view of an unbounded stream."""
 
     head: bytes = b""
@@ -230,8 +230,8 @@ class CommandResult:
     lost: bool = False  # the sandbox died under it
     wall_ns: int = 0
     cpu_ns: int = 0
-    stdout: Captured = Captured()
-    stderr: Captured = Captured()
+    stdout: CapturedOutput = CapturedOutput()
+    stderr: CapturedOutput = CapturedOutput()
     guarded: tuple[GuardedFile, ...] = ()  # empty where files could not be guarded
 
 

@@ -23,10 +23,10 @@ from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
 from steelyard.sandboxes.bubblewrap.launcher_client import bwrap_path, launcher
 from steelyard.sandboxes.docker.api import engine
 from steelyard.sandboxes.docker.backend import sweep
-from steelyard.sandboxes.docker.creation import enforced, is_proc_read_only
+from steelyard.sandboxes.docker.creation import enforced_limits, is_proc_read_only
 from steelyard.sandboxes.init.binary import init_binary
 from steelyard.sandboxes.limits import cgroups
-from steelyard.sandboxes.toolchains import installed
+from steelyard.sandboxes.toolchains import installed_toolchains
 
 State = Literal["ok", "limited", "missing"]
 
@@ -182,7 +182,7 @@ def _docker() -> Reading:
     try:
         found = engine()
         name, version = found.version
-        limits = enforced(found, SandboxSpec(layers=()))
+        limits = enforced_limits(found, SandboxSpec(layers=()))
         proc = "read-only" if is_proc_read_only(found) else "writable"
     except InfraFault as fault:
         says, _, fix = str(fault).partition("; ")
@@ -209,7 +209,7 @@ def _compiler() -> Reading:
 
 
 def _toolchain(name: str) -> Reading:
-    found = installed(name)
+    found = installed_toolchains(name)
     if not found:
         return Reading(
             name, "limited", "none found; only contracts that ask for it need one", f"install {name}"

@@ -325,7 +325,7 @@ class WatchedCall(NamedTuple):
     shown: int
 
 
-class Watching(NamedTuple):
+class WatchedCalls(NamedTuple):
     """What init needs to watch system calls."""
 
     calls: tuple[WatchedCall, ...]
@@ -370,12 +370,12 @@ _SHOWN = {
 }
 
 
-def watching_for(table: Table) -> Watching:
+def watching_for(table: Table) -> WatchedCalls:
     denied = {**table.denied, "clone": table.clone, "ioctl": table.ioctl}
     calls = [WatchedCall(name, number, errno.EPERM, 0) for name, number in denied.items()]
     calls.append(WatchedCall("socket", table.socket, errno.EAFNOSUPPORT, 0))
     calls += [WatchedCall(name, number, 0, _SHOWN[name]) for name, number in table.watched.items()]
-    return Watching(tuple(calls), program(table, notify=True, watched=True), program(table))
+    return WatchedCalls(tuple(calls), program(table, notify=True, watched=True), program(table))
 
 
 _GUARDED = (
@@ -419,12 +419,12 @@ def here() -> bytes:
 
 
 @functools.cache
-def watching() -> Watching:
+def watched_calls_here() -> WatchedCalls:
     """For a watched sandbox on this machine."""
     return watching_for(table_here())
 
 
-def sealed(*, notify: bool = False) -> int:
+def program_descriptor(*, notify: bool = False) -> int:
     """The program for this machine in memory, as a descriptor."""
     descriptor = os.memfd_create("seccomp", os.MFD_CLOEXEC)
     os.write(descriptor, program(table_here(), notify=notify))

@@ -30,7 +30,7 @@ PLACES: tuple[Mount, ...] = ("waiting", "holding")
 STOPPED = {"T", "t"}  # by Ctrl-Z or a debugger
 
 
-class Need(NamedTuple):
+class SandboxNeed(NamedTuple):
     """What one sandbox may take."""
 
     size_bytes: int
@@ -42,7 +42,7 @@ class Entry:
     """A file of this process, locked until it is removed."""
 
     number: int
-    need: Need
+    need: SandboxNeed
     descriptor: int
     path: Path
 
@@ -69,7 +69,7 @@ class Register:
         finally:
             os.close(descriptor)
 
-    def add(self, place: Mount, need: Need) -> Entry:
+    def add(self, place: Mount, need: SandboxNeed) -> Entry:
         """A new entry of this process, the last in line."""
         number = 1 + max((int(name[:12]) for one in PLACES for name in self._names(one)), default=0)
         cpu = round(need.cpus * 1000)
@@ -92,7 +92,7 @@ class Register:
         entry.path.unlink(missing_ok=True)
         os.close(entry.descriptor)
 
-    def held(self) -> list[Need]:
+    def held(self) -> list[SandboxNeed]:
         """What live processes hold, this one included."""
         return [_need(name) for name in self._live("holding")]
 
@@ -156,9 +156,9 @@ def _refuse_others(folder: Path) -> None:
         folder.chmod(0o700)
 
 
-def _need(name: str) -> Need:
+def _need(name: str) -> SandboxNeed:
     _, size, cpu, _ = name.split("-")
-    return Need(int(size), int(cpu) / 1000)
+    return SandboxNeed(int(size), int(cpu) / 1000)
 
 
 def _is_stopped(name: str) -> bool:

@@ -129,7 +129,7 @@ def missing_toolchains(wanted: Mapping[str, str]) -> dict[str, str]:
 
 
 def _versions(name: str) -> str:
-    return ", ".join(f"{found.version} ({found.prefix})" for found in installed(name)) or "none"
+    return ", ".join(f"{found.version} ({found.prefix})" for found in installed_toolchains(name)) or "none"
 
 
 @functools.cache
@@ -141,7 +141,7 @@ def _resolve(name: str, wanted: str) -> Toolchain:
     first = next(_interpreters(name), None)  # of /usr: asking every interpreter on the machine takes a second
     if first is not None and matches(wanted, first.version) and _is_under_usr(first.prefix):
         return _toolchain(name, wanted, first)
-    matching = [found for found in installed(name) if matches(wanted, found.version)]
+    matching = [found for found in installed_toolchains(name) if matches(wanted, found.version)]
     if not matching:
         raise MissingCapability(
             f"{name} {wanted} is not on this machine; found: {_versions(name)}; {KINDS[name].fix}"
@@ -212,7 +212,7 @@ def _siblings(name: str, found: FoundToolchain) -> list[str]:
 
 
 @functools.cache
-def installed(name: str) -> tuple[FoundToolchain, ...]:
+def installed_toolchains(name: str) -> tuple[FoundToolchain, ...]:
     """Every real interpreter of that kind, one for each installation."""
     return tuple(sorted(_interpreters(name), key=_preference, reverse=True))
 

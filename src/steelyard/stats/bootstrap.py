@@ -71,14 +71,14 @@ def cluster_bootstrap(
     value = float(statistic(table.sum(axis=0)))
     if not np.isfinite(value):
         return unknown("the statistic has no value over all contracts", method=method, clusters=contracts)
-    draws = resampled(table, statistic, how)
+    draws = resample(table, statistic, how)
     low, high = bca_ends(draws, value, jackknife(table, statistic), check_level(level))
     if low is None or high is None:
         return Estimate(value, None, None, method, 0, contracts, (), level, "the contracts do not vary")
     return Estimate(value, low, high, method, 0, contracts, ("contracts are independent",), level)
 
 
-def resampled(table: Floats, statistic: Statistic, how: Resampling) -> Floats:
+def resample(table: Floats, statistic: Statistic, how: Resampling) -> Floats:
     """The statistic of each resample, in order of drawing."""
     contracts, generator = len(table), np.random.default_rng(how.seed)
     columns = [np.ascontiguousarray(column) for column in table.T]

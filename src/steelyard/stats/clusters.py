@@ -42,7 +42,7 @@ class ClusteredRate(NamedTuple):
         return self.rate.trials
 
 
-def clustered(clusters: Iterable[Cluster]) -> ClusteredRate:
+def clustered_rate(clusters: Iterable[Cluster]) -> ClusteredRate:
     """Contracts without a trial count for nothing."""
     tried = [Cluster(*one) for one in clusters if one[1]]
     successes, trials = sum(one.successes for one in tried), sum(one.trials for one in tried)
@@ -65,7 +65,7 @@ def cluster_variance(clusters: list[Cluster]) -> float:
 
 def rate_over_contracts(clusters: Iterable[Cluster]) -> Estimate:
     """The success rate with the interval of this file, as an `Estimate`."""
-    found = clustered(clusters)
+    found = clustered_rate(clusters)
     rate = found.rate
     if rate.rate is None:
         return unknown("there is no decided trial", method="Wilson")

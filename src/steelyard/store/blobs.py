@@ -26,7 +26,7 @@ import orjson
 from steelyard.errors import DAMAGED, InfraFault
 from steelyard.evidence.folder.folder import EVENTS, SEAL, RunFolder
 from steelyard.evidence.in_use import InUse, is_in_use
-from steelyard.store.place import Place, Unreachable, check_name, check_run, open_place, shown_url
+from steelyard.store.place import StoreFolder, Unreachable, check_name, check_run, open_place, shown_url
 
 COMPLETE = "steelyard-run.json"
 RUN_BYTES = 8 << 30  # of a copy that is fetched
@@ -73,7 +73,7 @@ def put_run(url: str, folder: Path) -> None:
         raise InfraFault(f"{folder.name} could not be copied to {shown_url(url)}: {error}") from error
 
 
-def is_complete(place: Place, run: str) -> bool:
+def is_complete(place: StoreFolder, run: str) -> bool:
     check_run(run)
     return place.exists(f"{run}/{COMPLETE}")
 
@@ -115,7 +115,7 @@ def sweep_fetches(root: Path) -> None:
                 shutil.rmtree(path)
 
 
-def _fetch_files(place: Place, run: str, into: Path) -> None:
+def _fetch_files(place: StoreFolder, run: str, into: Path) -> None:
     for one in _listed(place, run):
         path = into / one.name
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -123,7 +123,7 @@ def _fetch_files(place: Place, run: str, into: Path) -> None:
             raise InfraFault(f"the copy of {run} at {shown_url(place.url)} is damaged: {one.name}")
 
 
-def _listed(place: Place, run: str) -> list[_ListedBlob]:
+def _listed(place: StoreFolder, run: str) -> list[_ListedBlob]:
     complete = place.read(f"{run}/{COMPLETE}", LIST_BYTES)
     if complete is None:
         raise InfraFault(f"the copy of {run} at {shown_url(place.url)} is not complete")
@@ -138,7 +138,7 @@ def _listed(place: Place, run: str) -> list[_ListedBlob]:
     return found
 
 
-def _fetch_file(place: Place, name: str, listed: _ListedBlob, into: Path) -> bool:
+def _fetch_file(place: StoreFolder, name: str, listed: _ListedBlob, into: Path) -> bool:
     """Whether the file is there with the bytes that its hash says."""
     digest = hashlib.sha256()
     with into.open("xb") as stream:

@@ -29,7 +29,7 @@ from steelyard.store.live_part import (
     part_name,
     read_part,
 )
-from steelyard.store.place import Place, Unreachable
+from steelyard.store.place import StoreFolder, Unreachable
 
 LOOK_S = 3.0  # between two looks for new parts of all runs; a worker sends no more often
 _PARTS_A_LOOK = 20  # of one run, so that no worker keeps the thread from the others
@@ -40,7 +40,7 @@ LEAST_PART = 1 << 10  # bytes that a part counts at least: a run has a bounded n
 class LiveCopy:
     """What has arrived of one run. `run` is its name, as soon as that is known."""
 
-    def __init__(self, place: Place, key: str, root: Path) -> None:
+    def __init__(self, place: StoreFolder, key: str, root: Path) -> None:
         self.run: str | None = None
         self._place, self._key, self._root = place, key, root
         self._folder: RunFolder | None = None
@@ -152,7 +152,7 @@ def _write(path: Path, piece: Piece) -> None:
 class LiveCopies:
     """The runs that tasks of this process make, followed by one thread."""
 
-    def __init__(self, place: Place, root: Path, look_s: float = LOOK_S) -> None:
+    def __init__(self, place: StoreFolder, root: Path, look_s: float = LOOK_S) -> None:
         self._place, self._root, self._look_s = place, root, look_s
         self._copies: dict[str, LiveCopy] = {}
         self._lock = threading.Lock()
@@ -190,7 +190,7 @@ class LiveCopies:
                     return
 
 
-def forget_parts(place: Place, key: str) -> None:
+def forget_parts(place: StoreFolder, key: str) -> None:
     """The run is here, sealed: its parts are not needed any more. A store that fails keeps them."""
     with suppress(InfraFault):
         place.remove(f"{LIVE}/{key}")

@@ -30,7 +30,7 @@ class Unreachable(InfraFault):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoreFolder:
     url: str
     system: Any  # of fsspec
     root: str
@@ -95,7 +95,7 @@ def shown_url(url: str) -> str:
     return _USER.sub("//", url, count=1)
 
 
-def open_place(url: str) -> Place:
+def open_place(url: str) -> StoreFolder:
     import fsspec  # noqa: PLC0415  # only where runs are copied elsewhere
 
     options = {}
@@ -106,7 +106,7 @@ def open_place(url: str) -> Place:
         system, root = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
     except (ImportError, ValueError) as error:
         raise OperatorFault(f"--blobs {shown_url(url)}: {error}") from error
-    return Place(url, system, str(root).rstrip("/"))
+    return StoreFolder(url, system, str(root).rstrip("/"))
 
 
 def _is_local(system: Any) -> bool:

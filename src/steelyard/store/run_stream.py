@@ -26,7 +26,7 @@ from steelyard.store.live_part import (
     is_live_name,
     part_name,
 )
-from steelyard.store.place import Place
+from steelyard.store.place import StoreFolder
 
 PACE_S = 3.0
 _FIRST_S = 0.1  # how often it looks for the run: what is known of a lost run begins with its first part
@@ -49,7 +49,7 @@ class _File(NamedTuple):
 class RunStream:
     """Sends the run that appears in `runs`; in the `with` block while it is under way."""
 
-    def __init__(self, place: Place, key: str, runs: Path, pace_s: float = PACE_S) -> None:
+    def __init__(self, place: StoreFolder, key: str, runs: Path, pace_s: float = PACE_S) -> None:
         self._place, self._key, self._runs, self._pace_s = place, key, runs, pace_s
         self._sent: dict[str, _SentFile] = {}
         self._pending: bytes | None = None  # a part whose sending failed

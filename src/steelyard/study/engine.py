@@ -40,7 +40,7 @@ from steelyard.study.gate import Gate, Withheld
 from steelyard.study.judging import Judging
 from steelyard.study.observer import Observer, SerialObserver, TrialResult
 from steelyard.study.record import Record, grade_evidence
-from steelyard.study.retry_policy import RetryPolicy, UngradedRun, fault_of, machine_fault
+from steelyard.study.retry_policy import TrialRetryPolicy, UngradedRun, fault_of, machine_fault
 
 MACHINE_FAULTS = (InfraFault, OSError)
 DEFECT = "defect.txt"
@@ -90,7 +90,7 @@ class Engine:
     signer: Path | None = None  # an ed25519 private key
     judging: Judging | None = None  # without it no model is asked
     observer: Observer = field(default_factory=Observer)
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    retry: TrialRetryPolicy = field(default_factory=TrialRetryPolicy)
     prepare: Callable[[Contract, str | None], Environment] = prepare_and_keep
     live: LiveRuns = field(default_factory=LiveRuns)
     gate: Gate = field(default_factory=Gate)

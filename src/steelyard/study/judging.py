@@ -17,7 +17,7 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 from steelyard.graders.judged import judge_input as judge_inputs
 from steelyard.graders.judged import model_judge
 from steelyard.judge import ask, judgement, prompt, score
@@ -106,7 +106,7 @@ class Judging:
         return total
 
     def judge(
-        self, contract: Contract, evidence: Evidence, grades: Sequence[Graded]
+        self, contract: Contract, evidence: Evidence, grades: Sequence[WeightedGrade]
     ) -> judgement.Judgement | None:
         """None where no model can be asked; N/A with the reason if the contract needs a judgement."""
         wanted = contract.spec.judge

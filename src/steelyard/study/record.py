@@ -24,7 +24,7 @@ from steelyard.evidence.run_use import RunUse, use_of_cost
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.filesystem.disk_reserve import Reserve
 from steelyard.filesystem.tree import shown
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 from steelyard.graders.grade_run import grade_run
 from steelyard.judge import cost as judge_costs
 from steelyard.judge import judgement
@@ -50,7 +50,7 @@ class Record:
 
     contract: Contract
     evidence: Evidence
-    grades: tuple[Graded, ...]
+    grades: tuple[WeightedGrade, ...]
     verdict: Verdict
     assurance: Assurance
     number: int = 1  # of the grading; the first is the result of record
@@ -116,7 +116,7 @@ def _status(contract: Contract, evidence: Evidence) -> Status:
 def _decided(
     contract: Contract,
     evidence: Evidence,
-    grades: tuple[Graded, ...],
+    grades: tuple[WeightedGrade, ...],
     status: Status,
     judge: judgement.Judgement | None,
 ) -> Record:

@@ -20,7 +20,7 @@ from steelyard.plan.trial import Retry
 
 
 @dataclass(frozen=True)
-class RetryPolicy:
+class TrialRetryPolicy:
     preparations: int = 3  # attempts at an environment
     runs: int = 2  # attempts at a run in it
     first_wait_s: float = 1.0

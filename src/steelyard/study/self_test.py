@@ -23,7 +23,7 @@ from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import shown
 from steelyard.graders.checks.verifier import Verifier
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 from steelyard.plan.trial import Trial
 from steelyard.study.engine import Engine
 from steelyard.study.judging import Judging
@@ -160,7 +160,7 @@ def _status(*, fits: bool) -> SelfTestStatus:
     return "as_expected" if fits else "otherwise"
 
 
-def _what_broke(one: Graded, record: Record) -> str:
+def _what_broke(one: WeightedGrade, record: Record) -> str:
     """Why a verifier gave no reward, with the exit code and the last line of a script that crashed."""
     outcome = record.evidence.outcomes.get(one.entry.name, {})
     ended = f" (exit {outcome['exit']})" if outcome.get("exit") else ""

@@ -15,7 +15,7 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.deferred.data_class import dataclass
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 
 # Worst first.
 ORACLES = ("in_process", "twin", "split")
@@ -57,7 +57,7 @@ class Assurance:
         }
 
 
-def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int) -> Assurance:
+def assure(manifest: Mapping[str, Any], grades: Sequence[WeightedGrade], findings: int) -> Assurance:
     environment = manifest.get("environment", {})
     counting = [_CheckFacts.of(one.executed) for one in grades if one.executed is not None and _counts(one)]
     earned = [one for one in counting if one.passed]
@@ -125,7 +125,7 @@ class _CheckFacts:
         )
 
 
-def _counts(graded: Graded) -> bool:
+def _counts(graded: WeightedGrade) -> bool:
     """A check that can neither fail the run nor earn credit does not lower the label."""
     entry = graded.entry
     return entry.under == "acceptance" and (entry.required or entry.gate or entry.weight > 0)

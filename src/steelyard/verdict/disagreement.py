@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 from steelyard.judge import judgement
 
 Disagreement = Literal["none", "judge_pass_checks_fail", "checks_pass_judge_fail", "advisory_warning"]
 
 
 def disagreement(
-    judge: judgement.Judgement | None, grades: Sequence[Graded], *, checks: bool | None
+    judge: judgement.Judgement | None, grades: Sequence[WeightedGrade], *, checks: bool | None
 ) -> Disagreement:
     """`checks`: did everything pass that must? None where nothing had to, and then there is nothing to compare."""
     if judge is None or judge.verdict not in ("PASS", "FAIL") or checks is None:
@@ -27,6 +27,6 @@ def disagreement(
     return "advisory_warning" if checks and any(map(_is_warning, grades)) else "none"
 
 
-def _is_warning(one: Graded) -> bool:
+def _is_warning(one: WeightedGrade) -> bool:
     """A failure that decides nothing: one that carries credit lowers the score, and may fail the run."""
     return one.applies and one.grade.outcome == "fail" and not one.gates and not one.entry.weight

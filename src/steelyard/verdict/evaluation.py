@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 import orjson
 
 from steelyard.deferred.model import BaseModel, ConfigDict, Field, model_validator
-from steelyard.graders.grade import Evaluated, Graded
+from steelyard.graders.grade import VerifierEvaluation, WeightedGrade
 from steelyard.judge import judgement
 from steelyard.verdict.verdict import Verdict, evaluated_by
 
@@ -84,7 +84,7 @@ class EvaluationResult(StrictModel):
         return self
 
 
-def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | None:
+def evaluate(verdict: Verdict, grades: Sequence[WeightedGrade]) -> EvaluationResult | None:
     """The public record of a run that was graded; None for one that was not: unknown is not a zero."""
     if verdict.verdict in ("invalid", "ungraded"):
         return None
@@ -136,14 +136,14 @@ def _agreed(judge: judgement.Judgement | None) -> ConfidenceMetadata | None:
     )
 
 
-def _evaluate_steps(verdict: Verdict, grades: Sequence[Graded]) -> Evaluated:
+def _evaluate_steps(verdict: Verdict, grades: Sequence[WeightedGrade]) -> VerifierEvaluation:
     """The result of all steps. A step that was not taken was not verified, and that is no gap in the record."""
     taken = {step.name for step in verdict.steps if step.outcome != "not_run"}
     steps = [
         one.grade.evaluated for one in grades if one.grade.evaluated is not None and one.entry.step in taken
     ]
     parseable = all(one.output_parseable for one in steps)
-    return Evaluated(
+    return VerifierEvaluation(
         reward=(verdict.reward or 0.0) if parseable else 0.0,
         output_parseable=parseable,
         schema_valid=all(one.schema_valid for one in steps),
@@ -154,12 +154,12 @@ def _evaluate_steps(verdict: Verdict, grades: Sequence[Graded]) -> Evaluated:
     )
 
 
-def _without_a_verifier(verdict: Verdict) -> Evaluated:
+def _without_a_verifier(verdict: Verdict) -> VerifierEvaluation:
     """The graders are the verifier, and the patch is the output."""
     gates = verdict.gates or {}
     parseable = "patch" not in gates or gates["patch"].outcome == "pass"
     undecided = tuple(f"{name}: {gate.why}" for name, gate in gates.items() if gate.outcome == "error")
-    return Evaluated(
+    return VerifierEvaluation(
         reward=(verdict.reward or 0.0) if parseable else 0.0,
         output_parseable=parseable,
         schema_valid=parseable,

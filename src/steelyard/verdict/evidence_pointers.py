@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.evidence.finding import Finding
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 
 QUOTE_CHARS = 300
 _EVENT = re.compile(r"event (\d+)")
 _TELLING = re.compile(r"\b\w*(?:Error|Exception)\b|\berror\b|\bFAIL(?:ED)?\b|\bnot ok\b|\bpanicked\b")
 
 
-def pointers_of(graded: Graded) -> tuple[str, ...]:
+def pointers_of(graded: WeightedGrade) -> tuple[str, ...]:
     """Where the reason of a grade can be read; at least the grade itself."""
     if graded.grade.pointers:
         return graded.grade.pointers
@@ -30,7 +30,7 @@ def pointer_of(finding: Finding) -> str:
     return finding.where if finding.where.startswith("checks/") else f"findings.json#{finding.where}"
 
 
-def quote_of(graded: Graded) -> str:
+def quote_of(graded: WeightedGrade) -> str:
     """A failing test with its message, or the first line of the output that tells of an error; empty without a transcript."""
     executed = graded.executed or {}
     for row in (executed.get("reported") or {}).get("results", ()):

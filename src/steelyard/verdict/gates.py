@@ -15,7 +15,7 @@ from steelyard.contract.threshold import is_enough
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CLASS_OF
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 from steelyard.verdict import evidence_pointers
 
 GateOutcome = Literal["pass", "fail", "error"]
@@ -43,7 +43,7 @@ class Gate(NamedTuple):
 
 
 def decide_gates(
-    grades: Sequence[Graded],
+    grades: Sequence[WeightedGrade],
     findings: Sequence[Finding],
     *,
     threshold: float = 1.0,
@@ -64,7 +64,7 @@ def decide_gates(
     return gates
 
 
-def weighted_mean(grades: Sequence[Graded], *, undecided: float | None = None) -> float | None:
+def weighted_mean(grades: Sequence[WeightedGrade], *, undecided: float | None = None) -> float | None:
     """The mean of the scores that carry credit, by weight; None when nothing weighs.
 
     What reached no decision leaves the total, or counts as `undecided`.
@@ -79,7 +79,7 @@ def weighted_mean(grades: Sequence[Graded], *, undecided: float | None = None) -
     return min(1.0, sum(weight * score for weight, score in counted) / total) if total > 0 else None
 
 
-def _weighted_gate(grades: Sequence[Graded], threshold: float) -> Gate | None:
+def _weighted_gate(grades: Sequence[WeightedGrade], threshold: float) -> Gate | None:
     """G3 of a contract whose acceptance checks are weighted and not required; None where there are none."""
     weighed = [
         one for one in grades if one.entry.under == "acceptance" and one.applies and one.entry.weight > 0
@@ -100,16 +100,16 @@ def _weighted_gate(grades: Sequence[Graded], threshold: float) -> Gate | None:
     return Gate("fail", why, evidence_pointers.pointers_of(worst), evidence_pointers.quote_of(worst))
 
 
-def _decided_by(outcome: GateOutcome, telling: Graded) -> Gate:
+def _decided_by(outcome: GateOutcome, telling: WeightedGrade) -> Gate:
     why = f"{telling.entry.name}: {telling.grade.why}"
     return Gate(outcome, why, evidence_pointers.pointers_of(telling), evidence_pointers.quote_of(telling))
 
 
-def _score(one: Graded) -> float:
+def _score(one: WeightedGrade) -> float:
     return one.grade.score or 0.0
 
 
-def _gate(name: str, grades: Sequence[Graded]) -> Gate:
+def _gate(name: str, grades: Sequence[WeightedGrade]) -> Gate:
     required = [one for one in grades if one.gates]
     for outcome in _BLOCKING:
         telling = next((one for one in required if one.grade.outcome == outcome), None)

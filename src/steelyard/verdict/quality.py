@@ -21,7 +21,7 @@ from steelyard.contract.model import ContractScore, Envelope, Quality
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.finding import Finding
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 from steelyard.verdict.run_facts import ChangeSize, RunFacts
 
 SCOPE_TYPES = frozenset({"allowed_paths", "forbid_paths", "max_files_changed"})
@@ -91,7 +91,7 @@ def change_excess(size: ChangeSize, envelope: Envelope) -> float:
 
 
 def measure_quality(
-    rule: Quality, grades: Sequence[Graded], facts: RunFacts, *, gates_pass: bool
+    rule: Quality, grades: Sequence[WeightedGrade], facts: RunFacts, *, gates_pass: bool
 ) -> QualityScore:
     weights = rule.effective_weights
     found = {
@@ -126,7 +126,7 @@ def score_contract(
 
 
 def validity_parts(
-    grades: Sequence[Graded], facts: RunFacts, envelope: Envelope | None, *, applies: bool
+    grades: Sequence[WeightedGrade], facts: RunFacts, envelope: Envelope | None, *, applies: bool
 ) -> dict[str, bool]:
     """The parts of V that apply, and whether each holds."""
     parts = {"applies": applies}
@@ -146,7 +146,7 @@ def valid_share(parts: Mapping[str, bool]) -> float | None:
     return sum(parts.values()) / len(parts) if parts else None
 
 
-def first_violation(grades: Sequence[Graded], findings: Sequence[Finding], facts: RunFacts) -> str:
+def first_violation(grades: Sequence[WeightedGrade], findings: Sequence[Finding], facts: RunFacts) -> str:
     """Why P is 1; empty where nothing was violated. A grader that reached no decision violates nothing."""
     if alerted := _alerted(facts, {"violation", "penalty"}):
         return alerted
@@ -166,7 +166,7 @@ def first_violation(grades: Sequence[Graded], findings: Sequence[Finding], facts
     return "" if broken is None else f"{broken.entry.name}: {broken.grade.why}"
 
 
-def policy_violation(grades: Sequence[Graded], findings: Sequence[Finding], facts: RunFacts) -> str:
+def policy_violation(grades: Sequence[WeightedGrade], findings: Sequence[Finding], facts: RunFacts) -> str:
     """What broke a rule of `policy` itself; with `effect: penalty` that lowers the reward and fails no gate."""
     if alerted := _alerted(facts, {"penalty"}):
         return alerted
@@ -191,7 +191,7 @@ def is_policy_finding(finding: Finding) -> bool:
 
 
 def subscores(
-    grades: Sequence[Graded], facts: RunFacts, validity: Mapping[str, bool], violation: str
+    grades: Sequence[WeightedGrade], facts: RunFacts, validity: Mapping[str, bool], violation: str
 ) -> dict[str, float | None]:
     """Functional correctness, patch validity, safety, efficiency: of every scorable run, also of one that was stopped."""
     accepting = [
@@ -245,7 +245,7 @@ def _trace(facts: RunFacts, weight: float) -> Dimension:
     )
 
 
-def _mean_of(graded: Sequence[Graded], weight: float) -> Dimension:
+def _mean_of(graded: Sequence[WeightedGrade], weight: float) -> Dimension:
     known = [one for one in graded if one.grade.score is not None and one.applies]
     if not known:
         why = "; ".join(f"{one.entry.name}: {one.grade.why}" for one in graded) or "no grader applies"

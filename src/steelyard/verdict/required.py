@@ -28,7 +28,7 @@ COVERAGE = "control_coverage"
 
 
 @dataclass(frozen=True, slots=True)
-class Required:
+class RequiredAssurance:
     """The least that a verdict must be worth; nothing when empty."""
 
     least: Mapping[str, str | float]
@@ -56,10 +56,10 @@ class Required:
         return {**result, "verdict": verdict, "reward": reward, "refused": f"assurance: {missing}"}
 
 
-NOTHING = Required({})
+NOTHING = RequiredAssurance({})
 
 
-def required(text: str) -> Required:
+def parse_required(text: str) -> RequiredAssurance:
     """What the operator typed; a wrong word is found before anything is spent."""
     least: dict[str, str | float] = {}
     for word in filter(None, (part.strip() for part in text.split(","))):
@@ -69,7 +69,7 @@ def required(text: str) -> Required:
         least[name] = _check(name, value, word)
     if not least:
         raise OperatorFault("--require-assurance needs something like oracle=twin")
-    return Required(least)
+    return RequiredAssurance(least)
 
 
 def _check(name: str, value: str, word: str) -> str | float:

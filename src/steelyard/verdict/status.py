@@ -7,7 +7,7 @@ from typing import Literal
 
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.trace.termination import CLASS_OF
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 
 RunStatus = Literal["scorable", "invalid"]
 Acceptance = Literal["success", "failure", "acceptance_error"]
@@ -42,7 +42,7 @@ def decide_status(
     return Status("scorable")
 
 
-def decide_acceptance(grades: Sequence[Graded]) -> AcceptanceResult:
+def decide_acceptance(grades: Sequence[WeightedGrade]) -> AcceptanceResult:
     """From every grade that is required: `mandatory: false` with `gate: true` counts, weighted checks do not.
 
     Any required grader that reached no decision makes this `acceptance_error`, a safety grader too.

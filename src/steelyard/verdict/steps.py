@@ -14,7 +14,7 @@ from steelyard.contract import step_reward
 from steelyard.contract.contract import Step
 from steelyard.contract.threshold import is_enough
 from steelyard.deferred.data_class import dataclass
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 
 CRASHED = "agent_crash"
 StepOutcome = Literal["pass", "fail", "error", "not_run"]
@@ -33,7 +33,7 @@ class StepResult:
 
 
 def step_results(
-    steps: Sequence[Step], grades: Sequence[Graded], ended: Mapping[str, str], rule: str
+    steps: Sequence[Step], grades: Sequence[WeightedGrade], ended: Mapping[str, str], rule: str
 ) -> tuple[StepResult, ...]:
     """`ended` has the steps that were taken, and how."""
     return tuple(
@@ -51,7 +51,7 @@ def steps_reward(results: Sequence[StepResult], how: str) -> float | None:
     return sum(one.reward or 0.0 for one in counted) / len(counted)
 
 
-def _result(step: Step, grades: Sequence[Graded], ended: str | None, rule: str) -> StepResult:
+def _result(step: Step, grades: Sequence[WeightedGrade], ended: str | None, rule: str) -> StepResult:
     results = {one.entry.name: step_reward.Result(one.grade.outcome, one.grade.score) for one in grades}
     telling = next((one for one in grades if one.gates and one.grade.outcome != "pass"), None)
     if ended is None:
@@ -68,5 +68,5 @@ def _result(step: Step, grades: Sequence[Graded], ended: str | None, rule: str) 
     return StepResult(step.name, "pass", reward, "every check passed", ended)
 
 
-def _why(telling: Graded | None) -> str:
+def _why(telling: WeightedGrade | None) -> str:
     return "not known" if telling is None else f"{telling.entry.name}: {telling.grade.why}"

@@ -11,7 +11,7 @@ from steelyard.contract.threshold import is_enough
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.finding import Finding
-from steelyard.graders.grade import Evaluated, Graded
+from steelyard.graders.grade import VerifierEvaluation, WeightedGrade
 from steelyard.judge import judgement
 from steelyard.verdict.auto_fail import AnswerStatus, auto_fail_reason
 from steelyard.verdict.disagreement import Disagreement, disagreement
@@ -60,7 +60,7 @@ class Rule:
 class GradedRun:
     """Everything about one run that its verdict follows from, apart from the contract's rule."""
 
-    grades: Sequence[Graded]
+    grades: Sequence[WeightedGrade]
     findings: Sequence[Finding]
     status: Status
     termination: str
@@ -310,21 +310,21 @@ def _all_required_passed(gates: Mapping[str, Gate], checks: Checks) -> bool | No
     return None if checks == "UNGRADED" else checks == "PASS"
 
 
-def combined_score(grades: Sequence[Graded]) -> float | None:
+def combined_score(grades: Sequence[WeightedGrade]) -> float | None:
     """The weighted mean of what applies; 0 when something required was not passed; None when nothing weighs."""
     if any(one.gates and one.grade.outcome != "pass" for one in grades):
         return 0.0
     return weighted_mean(grades)
 
 
-def _mean_score(grades: Sequence[Graded]) -> float | None:
+def _mean_score(grades: Sequence[WeightedGrade]) -> float | None:
     """Unweighted, of whatever the contract asked for; the built-in patch gate is none of it."""
     counted = [one for one in grades if one.applies and one.entry.type != PATCH_TYPE]
     scores = [one.grade.score for one in counted if one.grade.score is not None]
     return sum(scores) / len(scores) if scores else None
 
 
-def _checks(grades: Sequence[Graded]) -> Checks:
+def _checks(grades: Sequence[WeightedGrade]) -> Checks:
     # G1 is built in and always applies: on its own it must not turn "nothing was graded" into a pass.
     required = [one for one in grades if one.gates and one.entry.under != "patch"]
     if not required:
@@ -395,7 +395,7 @@ def _steps_reward(run: GradedRun, rule: Rule) -> float | None:
     return 0.0 if foul and rule.reward != "verifier" else round(reward, 4)
 
 
-def evaluated_by(grades: Sequence[Graded]) -> Evaluated | None:
+def evaluated_by(grades: Sequence[WeightedGrade]) -> VerifierEvaluation | None:
     """What the contract's verifier said; of several, the first."""
     return next((one.grade.evaluated for one in grades if one.grade.evaluated is not None), None)
 

@@ -25,7 +25,7 @@ from steelyard.web.overview import (
     summary_facts,
 )
 from steelyard.web.records import Records
-from steelyard.web.words import badge, bounded, cut, moment, plural, short_run
+from steelyard.web.words import badge, cut, moment, plural, short_run, shorten_middle
 
 MOST_SEALS = 500  # of the newest runs, whose changes are compared
 MOST_VERSIONS = 10
@@ -113,7 +113,7 @@ def _part(name: str, part: certificate.CertificatePart) -> Markup:
             cut(one_line(one.wanted), 60),
             cut(one_line(one.got), 60),
             _badge(one.came),
-            tag("div", bounded(one.why, 600), class_="notes"),
+            tag("div", shorten_middle(one.why, 600), class_="notes"),
         )
         for one in part.results[:MOST_ROWS]
     ]

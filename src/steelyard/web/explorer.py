@@ -56,7 +56,7 @@ VIEWS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def chosen(request: Request) -> dict[str, Any]:
+def view_of_request(request: Request) -> dict[str, Any]:
     """The view of an address: only parameters that the explorer knows, so that each link can repeat them."""
     found: dict[str, Any] = {name: request.query[name][:200] for name in _TEXTS if request.query.get(name)}
     verdicts = [word for word in dict.fromkeys(request.values("verdict")) if word in STATES]
@@ -104,7 +104,7 @@ def _day(text: str | None) -> datetime | None:
 
 
 def explorer_page(records: Records, request: Request) -> Markup:
-    view = chosen(request)
+    view = view_of_request(request)
     query = query_of(view)
     total = records.count(query)
     per_page = request.number("per", PER_PAGE, 1, MOST_PER_PAGE)

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from steelyard.web.explorer import chosen, query_of
+from steelyard.web.explorer import query_of, view_of_request
 from steelyard.web.message import NotThere, Request, Response
 from steelyard.web.records import Records
 
@@ -40,7 +40,7 @@ _COLUMNS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def export(records: Records, request: Request) -> Response:
     """Every result line of the view, oldest first; runs without a result have none."""
-    lines = records.results(query_of(chosen(request)))
+    lines = records.results(query_of(view_of_request(request)))
     if request.query.get("format", "jsonl") == "jsonl":
         return _download(_json_lines(lines), "application/x-ndjson", "runs.jsonl")
     if request.query["format"] == "csv":

@@ -25,7 +25,7 @@ from steelyard.web.server import serve
 from steelyard.web.site import Site
 
 
-class Listening(NamedTuple):
+class ListenOptions(NamedTuple):
     """Where to listen; without a port the default one, or a free one where that is taken. `browser`: start it too."""
 
     port: int | None
@@ -35,7 +35,7 @@ class Listening(NamedTuple):
     log: Path | None = None  # of requests
 
 
-def start_viewer(site: Site, listening: Listening) -> int:
+def start_viewer(site: Site, listening: ListenOptions) -> int:
     """Returns when the server is interrupted."""
     port = listening.port
     if port is not None and not 0 <= port <= 65535:

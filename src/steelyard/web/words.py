@@ -115,7 +115,7 @@ def sentence(text: str, most: int) -> Markup:
     return join(*(tag("code", part) if place % 2 else part for place, part in enumerate(parts)))
 
 
-def bounded(text: str, most: int) -> str:
+def shorten_middle(text: str, most: int) -> str:
     """The beginning and the end of a long text, and how much is missing between them."""
     if len(text) <= most:
         return text

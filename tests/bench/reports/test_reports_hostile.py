@@ -21,7 +21,7 @@ from steelyard.bench.reports.libtest import parse_libtest
 from steelyard.bench.reports.mocha import parse_mocha
 from steelyard.bench.reports.rspec import parse_rspec
 from steelyard.bench.reports.tap import parse_tap
-from steelyard.bench.suite.reported import MAX_TEXT, WORST_FIRST, Reported, Result, merged
+from steelyard.bench.suite.reported import MAX_TEXT, WORST_FIRST, Result, SuiteReport, merge_results
 
 REPORTS = Path(__file__).parent / "samples"
 Parse = Callable[[bytes], list[Result]]
@@ -60,7 +60,7 @@ def read(parse: Parse, data: bytes) -> None:
         assert one.outcome in WORST_FIRST
         assert one.id
         assert max(len(one.id), len(one.detail), len(one.file)) <= 3 * MAX_TEXT
-    json.dumps(Reported("x", "report_file", merged(results)).to_json(), ensure_ascii=False).encode()
+    json.dumps(SuiteReport("x", "report_file", merge_results(results)).to_json(), ensure_ascii=False).encode()
 
 
 @each_parser

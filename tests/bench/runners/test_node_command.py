@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.bench.runners.node_command import NodeCommand, chosen, node_command, through_npm
+from steelyard.bench.runners.node_command import NodeCommand, node_command, select_files, through_npm
 from steelyard.bench.suite.command_words import command_words
 from steelyard.bench.suite.suite import Suite
 
@@ -34,7 +34,7 @@ def suite(command: str, **fields: object) -> Suite:
 def files(command: str, *, typescript: bool = False) -> list[str]:
     found = node_command(suite(command))
     assert found is not None
-    return chosen(found, FILES, typescript=typescript)
+    return select_files(found, FILES, typescript=typescript)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_any_package_json_is_read_without_a_crash(text: bytes) -> None:
 
 @given(st.text("*?[]{}(|)/.a-!^\\", max_size=20))
 def test_any_pattern_chooses_known_files_or_the_file_of_that_name(pattern: str) -> None:
-    assert set(chosen(NodeCommand("node", (), (pattern,)), FILES, typescript=True)) <= {
+    assert set(select_files(NodeCommand("node", (), (pattern,)), FILES, typescript=True)) <= {
         *FILES,
         posixpath.normpath(pattern),
     }

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from small_sandbox import planted, small_sandbox
 
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.runners.node import Node
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.suite.suite import Suite
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 
 SANDBOXES = ["bubblewrap", "docker"]
-RunNode = Callable[..., Ran]
+RunNode = Callable[..., RunnerResult]
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def run(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> RunNode:
 
     def go(
         files: dict[str, str], command: str = "node --test", *, timeout_s: float = 60, cwd: str = ""
-    ) -> Ran:
+    ) -> RunnerResult:
         suite = Suite(command, timeout_s=timeout_s, cwd=cwd)
         assert Node().claims(suite)
         with small_sandbox(kind, planted(tmp_path / "layer", files)) as sandbox:
@@ -36,11 +36,11 @@ def run(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> RunNode:
     return go
 
 
-def outcomes(reported: Reported) -> dict[str, str]:
+def outcomes(reported: SuiteReport) -> dict[str, str]:
     return {one.id.partition("::")[2] or one.id: one.outcome for one in reported.results}
 
 
-def is_honest_pass(reported: Reported) -> bool:
+def is_honest_pass(reported: SuiteReport) -> bool:
     """What every grader would take for a pass."""
     return (
         bool(reported.passed)

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.bench.runners.node_story import parse_story, results, tampering, unfinished, unreported
+from steelyard.bench.runners.node_story import (
+    find_tampering,
+    parse_story,
+    results,
+    unfinished_test,
+    unreported_tests,
+)
 from steelyard.bench.suite.reported import NEVER_RAN, Result
 
 NONCE = "ab" * 16
@@ -33,8 +39,8 @@ def test_a_whole_story_is_believed() -> None:
     story = parse_story(NONCE, encode_records(BEGIN, *passing(1, "adds"), ["Z", 1, 0]))
     assert [one.id for one in results(story, "a.js")] == ["a.js::adds"]
     assert not story.problem
-    assert not list(tampering(story))
-    assert not unfinished(story)
+    assert not list(find_tampering(story))
+    assert not unfinished_test(story)
 
 
 def test_a_line_without_the_nonce_is_a_problem() -> None:
@@ -54,18 +60,18 @@ def test_a_test_that_was_registered_and_not_reported_is_named() -> None:
     story = parse_story(
         NONCE, encode_records(BEGIN, *passing(1, "adds"), ["P", 2, "adds", "", "adds", 0], ["Z", 1, 0])
     )
-    assert unfinished(story) == "adds"
+    assert unfinished_test(story) == "adds"
 
 
 def test_a_test_that_was_not_heard_of_is_an_error_of_its_own() -> None:
     story = parse_story(NONCE, encode_records(BEGIN, ["P", 1, "adds", "", "sums > adds", 0]))
-    assert unreported(story, "a.js") == [Result("a.js::sums > adds", "error", NEVER_RAN, "a.js")]
+    assert unreported_tests(story, "a.js") == [Result("a.js::sums > adds", "error", NEVER_RAN, "a.js")]
 
 
 def test_a_pass_whose_body_threw_is_tampering() -> None:
     records = passing(1, "adds")
     records[1] = ["W", 1, "threw"]
-    assert list(tampering(parse_story(NONCE, encode_records(BEGIN, *records))))
+    assert list(find_tampering(parse_story(NONCE, encode_records(BEGIN, *records))))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +85,7 @@ def test_a_failure_is_todo_only_for_a_test_that_was_registered_so(declared: list
 
 
 def test_a_hook_that_failed_must_show() -> None:
-    assert list(tampering(parse_story(NONCE, encode_records(BEGIN, *passing(1, "adds"), ["H"]))))
+    assert list(find_tampering(parse_story(NONCE, encode_records(BEGIN, *passing(1, "adds"), ["H"]))))
 
 
 @given(st.binary(max_size=200), st.lists(st.binary(max_size=40), max_size=5))
@@ -99,5 +105,5 @@ shapes = st.recursive(
 def test_any_json_is_read_without_a_crash(records: list[Any]) -> None:
     story = parse_story(NONCE, encode_records(*records))
     results(story, "a.js")
-    list(tampering(story))
-    unfinished(story)
+    list(find_tampering(story))
+    unfinished_test(story)

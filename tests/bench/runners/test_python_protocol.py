@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard.bench
-from steelyard.bench.runners.python import read_stories, understood
+from steelyard.bench.runners.python import read_stories, report_of_stories
 
 SUPERVISOR: dict[str, Any] = {"__name__": "supervisor"}
 SOURCE = Path(steelyard.bench.__file__).parent / "inside" / "python" / "supervisor.py"
@@ -118,7 +118,7 @@ STORY = {
 
 
 def test_an_agreeing_story_is_a_report() -> None:
-    reported = understood("pytest", [STORY])
+    reported = report_of_stories("pytest", [STORY])
     assert [(one.id, one.outcome, one.file) for one in reported.results] == [
         ("f.py::a", "passed", "f.py"),
         ("f.py::b", "passed", "f.py"),
@@ -140,7 +140,7 @@ def test_an_agreeing_story_is_a_report() -> None:
     ],
 )
 def test_a_story_that_does_not_fit_together_has_a_problem(changed: dict[str, Any]) -> None:
-    assert understood("pytest", [{**STORY, **changed}]).problems
+    assert report_of_stories("pytest", [{**STORY, **changed}]).problems
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_a_story_that_does_not_fit_together_has_a_problem(changed: dict[str, Any
 )
 def test_a_test_that_is_not_in_the_file_of_its_id_is_a_problem(name: str, file: str) -> None:
     story = {**STORY, "plan": [[name, file]], "results": [[0, "passed", ""]]}
-    assert understood("pytest", [story]).problems
-    assert not understood("unittest", [story]).problems
+    assert report_of_stories("pytest", [story]).problems
+    assert not report_of_stories("unittest", [story]).problems
 
 
 @pytest.mark.parametrize(
@@ -171,11 +171,11 @@ def test_a_test_that_is_not_in_the_file_of_its_id_is_a_problem(name: str, file: 
 )
 def test_the_root_of_pytest_may_be_another_than_the_workspace(name: str, file: str) -> None:
     story = {**STORY, "plan": [[name, file]], "results": [[0, "passed", ""]]}
-    assert not understood("pytest", [story]).problems
+    assert not report_of_stories("pytest", [story]).problems
 
 
 def test_a_test_that_was_planned_and_never_ended_is_an_error() -> None:
-    reported = understood("pytest", [{**STORY, "results": [[0, "passed", ""]], "end": 1, "exit": 1}])
+    reported = report_of_stories("pytest", [{**STORY, "results": [[0, "passed", ""]], "end": 1, "exit": 1}])
     assert [one.outcome for one in reported.results] == ["passed", "error"]
 
 
@@ -185,7 +185,7 @@ def test_of_one_id_reported_twice_the_worst_counts() -> None:
         "plan": [["f.py::a", "f.py"], ["f.py::a", "f.py"]],
         "results": [[0, "failed", "no"], [1, "passed", ""]],
     }
-    assert [one.outcome for one in understood("pytest", [{**twice, "end": 1, "exit": 1}]).results] == [
+    assert [one.outcome for one in report_of_stories("pytest", [{**twice, "end": 1, "exit": 1}]).results] == [
         "failed"
     ]
 

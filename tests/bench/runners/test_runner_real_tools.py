@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from steelyard.bench.runners.catalogue import runner_for
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.suite.suite import Suite
 from steelyard.filesystem.owner import run_uid
 from steelyard.sandboxes.base import Limits, SandboxSpec
 from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
 
 LIMITS = Limits(cpu=2, memory_mb=2048, guaranteed_mb=64, disk_mb=256, tmp_mb=256, processes=256)
-RunTool = Callable[..., Reported]
+RunTool = Callable[..., SuiteReport]
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:
@@ -30,7 +30,7 @@ def needs(*programs: str) -> pytest.MarkDecorator:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunTool:
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
 
-    def go(command: str, files: dict[str, str], env: dict[str, str] | None = None) -> Reported:
+    def go(command: str, files: dict[str, str], env: dict[str, str] | None = None) -> SuiteReport:
         root = tmp_path / "layer"
         for name, text in files.items():
             path = root / name
@@ -46,7 +46,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunTool:
     return go
 
 
-def outcomes(reported: Reported) -> dict[str, str]:
+def outcomes(reported: SuiteReport) -> dict[str, str]:
     assert reported.channel == "report_file"
     assert reported.problems == ()
     return {one.id: one.outcome for one in reported.results}

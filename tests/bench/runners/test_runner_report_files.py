@@ -13,16 +13,16 @@ import pytest
 from small_sandbox import SMALL, planted, small_sandbox
 
 from steelyard.bench.runners import reporting
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.runners.catalogue import BY_NAME, runner_for
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.suite.suite import Suite
 
 SANDBOXES = ["bubblewrap", "docker"]
 ROOMY = replace(SMALL, tmp_mb=64)
 PASSED = "<testsuite name='s'><testcase name='a'/></testsuite>"
 FAILED = "<testsuite name='s'><testcase name='a'><failure message='no'/></testcase></testsuite>"
-RunTool = Callable[..., Ran]
+RunTool = Callable[..., RunnerResult]
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def run(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> RunTool:
         name: str = "",
         timeout_s: float = 30,
         **keys: str,
-    ) -> Ran:
+    ) -> RunnerResult:
         tree = planted(tmp_path / "layer", files or {"readme": ""}, mode=0o755)
         suite = Suite(command, timeout_s=timeout_s, report=keys.get("report", ""))
         runner = runner_for(suite, name)
@@ -52,7 +52,7 @@ def tool(body: str) -> dict[str, str]:
     return {"ctest": f"#!/bin/sh\n[ $1 = --output-junit ] || exit 99\n{body}\n"}
 
 
-def is_a_pass(reported: Reported) -> bool:
+def is_a_pass(reported: SuiteReport) -> bool:
     return bool(reported.passed) and len(reported.passed) == len(reported.results) and not reported.problems
 
 

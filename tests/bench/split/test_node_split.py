@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from split_stage import SplitStage, all_passed, details
 
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import RunnerResult
 from steelyard.filesystem.owner import run_uid
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
@@ -35,11 +35,11 @@ def split(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> SplitSt
     return SplitStage(tmp_path, home, kind)
 
 
-def outcomes(ran: Ran) -> dict[str, str]:
+def outcomes(ran: RunnerResult) -> dict[str, str]:
     return {one.id.partition("::")[2] or one.id: one.outcome for one in ran.reported.results}
 
 
-def tried(split: SplitStage, candidate: str, tests: str, **fields: object) -> Ran:
+def tried(split: SplitStage, candidate: str, tests: str, **fields: object) -> RunnerResult:
     """`candidate` is src/lib.js; `tests` are bodies with `lib` in reach."""
     hidden = HEAD + "const lib = require('../src/lib.js');\n" + tests
     return split.run({"src/lib.js": candidate}, {"test/hidden.test.js": hidden}, command=COMMAND, **fields)  # type: ignore[arg-type]

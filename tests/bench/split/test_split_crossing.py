@@ -9,7 +9,7 @@ import pytest
 from split_candidate import AROUND, CHANGE, OBJECTS, REFUSED, TREE, WORKS
 from split_stage import SplitStage, details, outcomes
 
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import RunnerResult
 
 SANDBOXES = ["bubblewrap", "docker"]
 
@@ -19,7 +19,7 @@ def names(text: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory, home_of_pytest: Path, kind: str) -> Ran:
+def ran(tmp_path_factory: pytest.TempPathFactory, home_of_pytest: Path, kind: str) -> RunnerResult:
     """All of it in one suite: a sandbox takes longer to start than a test to run."""
     hidden = {"tests/test_works.py": WORKS, "tests/test_refused.py": REFUSED, "tests/test_around.py": AROUND}
     stage = SplitStage(tmp_path_factory.mktemp("split"), home_of_pytest, kind)
@@ -30,7 +30,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory, home_of_pytest: Path, kind: st
 
 
 @pytest.mark.parametrize("name", [*names(WORKS), *names(AROUND), "test_visible"])
-def test_what_can_cross_passes(ran: Ran, name: str) -> None:
+def test_what_can_cross_passes(ran: RunnerResult, name: str) -> None:
     assert outcomes(ran)[name] == "passed", details(ran)
 
 
@@ -52,7 +52,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize("name", names(REFUSED))
-def test_it_is_refused_by_name(ran: Ran, name: str) -> None:
+def test_it_is_refused_by_name(ran: RunnerResult, name: str) -> None:
     """So that an author learns it when certifying the contract."""
     (result,) = (one for one in ran.reported.results if one.id.endswith(f"::{name}"))
     assert result.outcome == "failed"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.split.kinds import CHANGES, HOLDS, Kinds
 from steelyard.bench.split.trusted import trusted_split
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.filesystem.cache import Cache
 from steelyard.sandboxes.base import CommandResult, FileOverlay
 
@@ -108,9 +108,9 @@ def asked(folder: Path, finished: CommandResult) -> int:
     """How often a suite that ends like this is run for two gradings."""
     times = []
 
-    def run(_change: tuple[FileOverlay, ...], _kinds: Kinds) -> Ran:
+    def run(_change: tuple[FileOverlay, ...], _kinds: Kinds) -> RunnerResult:
         times.append(1)
-        return Ran(finished, Reported("unittest", "reporter"))
+        return RunnerResult(finished, SuiteReport("unittest", "reporter"))
 
     environment: Any = FakeGround(Cache(folder), NoReference())
     for _ in range(2):

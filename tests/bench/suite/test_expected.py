@@ -18,7 +18,7 @@ from steelyard.bench.suite.expected import (
     as_expected,
     is_of_the_suite,
 )
-from steelyard.bench.suite.reported import NEVER_RAN, Channel, Reported, Result
+from steelyard.bench.suite.reported import NEVER_RAN, Channel, Result, SuiteReport
 from steelyard.bench.suite.result_files import ResultFiles
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.written import is_surely_run, written_tests
@@ -28,8 +28,8 @@ FILE = "tests/test_x.py"
 OUTCOMES = ["passed", "failed", "error", "skipped"]
 
 
-def reported_results(*results: Result, channel: Channel = "reporter", runner: str = "pytest") -> Reported:
-    return Reported(runner, channel, results)
+def reported_results(*results: Result, channel: Channel = "reporter", runner: str = "pytest") -> SuiteReport:
+    return SuiteReport(runner, channel, results)
 
 
 def result(name: str, outcome: str = "passed", file: str = FILE, detail: str = "") -> Result:
@@ -41,7 +41,7 @@ def expecting(*results: Result, reference: bool = True, **more: object) -> Expec
     return Expectation(reported_results(*results), **fields)  # type: ignore[arg-type]  # by name
 
 
-def outcomes(reported: Reported) -> dict[str, str]:
+def outcomes(reported: SuiteReport) -> dict[str, str]:
     return {one.id.rpartition("::")[2]: one.outcome for one in reported.results}
 
 
@@ -231,19 +231,19 @@ def of_go(name: str, outcome: str = "passed") -> Result:
 
 def not_compiled() -> Expectation:
     """The snapshot has nothing of what the hidden tests call, and there is no reference."""
-    trusted = Reported("go", "report_file", (Result("example.com/shop/cart", "error"),))
+    trusted = SuiteReport("go", "report_file", (Result("example.com/shop/cart", "error"),))
     written = {GO_FILE: written_tests(GO_FILE, GO_SOURCE, "go")}
     return Expectation(trusted, written=written, files=frozenset(written), surely_run=frozenset(written))
 
 
 def test_tests_of_a_go_package_that_the_snapshot_cannot_compile_must_be_reported() -> None:
-    made = as_expected(Reported("go", "report_file", (of_go("TestAdd"),)), not_compiled())
+    made = as_expected(SuiteReport("go", "report_file", (of_go("TestAdd"),)), not_compiled())
     assert outcomes(made) == {"TestAdd": "passed", "TestRows": "failed"}
 
 
 def test_subtests_of_such_a_package_count_and_invented_tests_do_not() -> None:
     every = [of_go(name) for name in ("TestAdd", "TestRows", "TestRows/small", "TestInvented")]
-    made = as_expected(Reported("go", "report_file", tuple(every)), not_compiled())
+    made = as_expected(SuiteReport("go", "report_file", tuple(every)), not_compiled())
     assert [one.id.partition("::")[2] for one in made.passed] == ["TestAdd", "TestRows", "TestRows/small"]
 
 
@@ -313,7 +313,7 @@ def test_what_the_trusted_run_tampers_with_is_not_the_changes_doing() -> None:
     ],
 )
 def test_the_change_may_start_the_tests_where_the_reference_does(there: str, here: str, left: int) -> None:
-    def by(name: str, *results: Result) -> Reported:
+    def by(name: str, *results: Result) -> SuiteReport:
         return replace(reported_results(*results), problems=(STARTED_BY_THE_CHANGE + name,) if name else ())
 
     expectation = Expectation(by(there, result("test_a")), True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from steelyard.bench.suite.go_packages import GoPackages
-from steelyard.bench.suite.reported import Reported, Result
+from steelyard.bench.suite.reported import Result, SuiteReport
 from steelyard.bench.suite.result_files import ResultFiles
 
 TREE = {
@@ -55,7 +55,7 @@ def test_without_a_module_the_end_of_the_package_names_the_folder(name: str) -> 
 
 def test_a_report_without_files_gets_them() -> None:
     files = ResultFiles.of(TREE, packages=packages())
-    reported = Reported("go", "report_file", (Result("example.com/shop/cart::TestAdd", "passed"),))
+    reported = SuiteReport("go", "report_file", (Result("example.com/shop/cart::TestAdd", "passed"),))
     assert [one.file for one in files.with_files(reported).results] == ["cart/cart_test.go"]
     assert "cart/cart_test.go" in files.files
     assert "cart/cart.go" not in files.files

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.suite.randomise_names import RandomisedNames, randomise_names
-from steelyard.bench.suite.reported import Reported, Result
+from steelyard.bench.suite.reported import Result, SuiteReport
 from steelyard.bench.suite.suite import Suite
 from steelyard.sandboxes.base import CommandResult, FileOverlay
 
@@ -103,14 +103,14 @@ def test_the_words_of_a_command_follow(tmp_path: Path) -> None:
 def test_results_have_their_own_names_again(tmp_path: Path) -> None:
     names = made(tmp_path, {"tests/test_hidden.py": "x = 1\n"})
     new = names.words["test_hidden"]
-    shown = Reported(
+    shown = SuiteReport(
         "pytest",
         "reporter",
         (Result(f"tests/{new}.py::test_x", "failed", f"in tests.{new}", f"tests/{new}.py"),),
         (f"could not collect tests/{new}.py",),
         (f"the code of tests/{new}.py::test_x was replaced",),
     )
-    back = names.restore(Ran(CommandResult(1), shown)).reported
+    back = names.restore(RunnerResult(CommandResult(1), shown)).reported
     assert back.results == (
         Result("tests/test_hidden.py::test_x", "failed", "in tests.test_hidden", "tests/test_hidden.py"),
     )

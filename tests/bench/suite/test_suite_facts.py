@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from steelyard.bench.runners.base import Ran
-from steelyard.bench.suite.reported import Reported, Result
+from steelyard.bench.runners.base import RunnerResult
+from steelyard.bench.suite.reported import Result, SuiteReport
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.trusted import Facts, try_draws
 from steelyard.sandboxes.base import CommandResult, ExitStats
@@ -25,7 +25,7 @@ class Bench:
     finished: CommandResult = field(default_factory=lambda: CommandResult(0))
     runs: int = 0
 
-    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, ExitStats]:
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[RunnerResult, ExitStats]:
         self.runs += 1
         now = (instead or {}).get(FILE, SOURCE.encode()).decode().split("\n\n")
         changed = {
@@ -35,7 +35,7 @@ class Bench:
         }
         bad = self.failing(changed, self.runs)
         results = [Result(f"{FILE}::{one}", "failed" if one in bad else "passed", "", FILE) for one in NAMES]
-        return Ran(self.finished, Reported("pytest", "reporter", tuple(results))), ExitStats()
+        return RunnerResult(self.finished, SuiteReport("pytest", "reporter", tuple(results))), ExitStats()
 
     def source(self, path: str) -> bytes | None:
         return SOURCE.encode() if path == FILE else None

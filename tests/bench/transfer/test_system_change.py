@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from steelyard.bench.transfer.system.change import MOST_FINDINGS, SystemChange, SystemPolicy
 from steelyard.bench.transfer.system.places import ImageContents, SystemPaths
-from steelyard.bench.transfer.system.policy import installed
+from steelyard.bench.transfer.system.policy import parse_listing
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.filesystem.tree import Entry
@@ -329,7 +329,7 @@ def test_nothing_is_ever_written_where_programs_look(parts: list[str], over: boo
 
 def test_what_an_image_lists_is_read() -> None:
     shown = "p cat\np ls\nd /usr/bin\nd /opt/real/bin\ni /opt/real/bin/python3\ni \nl /opt/uv/uv\nl /data/run.sh\nl /usr/bin/x\nk include x\nk /opt/so\nx /opt/conda\nh /root\nh /\ns /srv/lib\nnoise\n"
-    assert installed(shown, ("usr/bin", "opt/x/bin")) == ImageContents(
+    assert parse_listing(shown, ("usr/bin", "opt/x/bin")) == ImageContents(
         path=("usr/bin", "opt/x/bin", "opt/real/bin"),
         programs=frozenset({"cat", "ls"}),
         needed=("opt/real", "opt/so"),

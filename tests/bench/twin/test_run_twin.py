@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.suite.controls import Controls
-from steelyard.bench.suite.reported import NEVER_RAN, Reported, Result
+from steelyard.bench.suite.reported import NEVER_RAN, Result, SuiteReport
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.draw import GRAINS, Draw, Grain
 from steelyard.bench.twin.halves import RUNS, join, run_halves, twins_of
 from steelyard.bench.twin.pairs import key_of
-from steelyard.bench.twin.python.text import parsed
+from steelyard.bench.twin.python.text import parse_source
 from steelyard.bench.twin.run_twin import (
     COARSE,
     MARKED,
@@ -58,7 +58,7 @@ def result(name: str, outcome: str = "passed", detail: str = "", file: str = FIL
 
 
 def functions(source: bytes) -> dict[str, str]:
-    tree = parsed(source)  # both halves run at the same time
+    tree = parse_source(source)  # both halves run at the same time
     assert tree is not None
     return {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
 
@@ -74,7 +74,7 @@ class Bench:
     problems: tuple[str, ...] = ()
     runs: list[Mapping[str, bytes]] = field(default_factory=list)
 
-    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, ExitStats]:
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[RunnerResult, ExitStats]:
         self.runs.append(instead or {})
         before, now = functions(self.text), functions((instead or {}).get(FILE, self.text))
         shown = {name: self.behaves(name, now[name] != before[name], len(self.runs)) for name in before}
@@ -83,23 +83,25 @@ class Bench:
             for name, outcome in shown.items()
             if outcome
         ]
-        return Ran(self.finished, Reported("pytest", "reporter", tuple(results), self.problems)), ExitStats()
+        return RunnerResult(
+            self.finished, SuiteReport("pytest", "reporter", tuple(results), self.problems)
+        ), ExitStats()
 
     def source(self, path: str) -> bytes | None:
         return self.text if path == FILE else None
 
 
-def nobody(contents: Mapping[str, bytes]) -> Reported:
+def nobody(contents: Mapping[str, bytes]) -> SuiteReport:
     raise AssertionError(f"nobody was to be asked about {contents}")
 
 
-def on_a_tree_that(behaves: Behaviour, text: bytes = SOURCE) -> Callable[[Mapping[str, bytes]], Reported]:
+def on_a_tree_that(behaves: Behaviour, text: bytes = SOURCE) -> Callable[[Mapping[str, bytes]], SuiteReport]:
     return lambda contents: Bench(behaves, text=text).run(contents)[0].reported
 
 
 def oracle_of(  # noqa: PLR0913  # what is known of a suite, each with a default
     bench: Bench,
-    ask: Callable[[Mapping[str, bytes]], Reported] = nobody,
+    ask: Callable[[Mapping[str, bytes]], SuiteReport] = nobody,
     *,
     facts: Facts | None = None,
     already: Collection[str] = (),
@@ -107,7 +109,7 @@ def oracle_of(  # noqa: PLR0913  # what is known of a suite, each with a default
     max_chance: float = 1.0,
     reference: bool = False,
 ) -> Oracle:
-    baseline = Reported("pytest", "reporter", tuple(result(name) for name in already))
+    baseline = SuiteReport("pytest", "reporter", tuple(result(name) for name in already))
     return Oracle(bench, (FILE,), facts or Facts(), ask, baseline, frozenset(hidden), max_chance, reference)
 
 
@@ -116,7 +118,7 @@ def controlled(oracle: Oracle) -> ControlResults:
     return control(oracle, twins, run_halves(oracle.bench, twins))
 
 
-def controls(bench: Bench, ask: Callable[[Mapping[str, bytes]], Reported] = nobody) -> Controls:
+def controls(bench: Bench, ask: Callable[[Mapping[str, bytes]], SuiteReport] = nobody) -> Controls:
     return controlled(oracle_of(bench, ask)).controls
 
 
@@ -387,7 +389,7 @@ class RowsBench(Bench):
     unchanged: str = "pppp"
     changed: str = "ffff"
 
-    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, ExitStats]:
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[RunnerResult, ExitStats]:
         source = (instead or {}).get(FILE, ROWS)
         found = re.search(rb'want", (\[.*\])\)\n', source)
         assert found is not None
@@ -400,13 +402,13 @@ class RowsBench(Bench):
             result(f"test_row[{text}-{want}]", names[how])
             for (text, want), how in zip(cells, letters, strict=True)
         ]
-        return Ran(self.finished, Reported("pytest", "reporter", tuple(results))), ExitStats()
+        return RunnerResult(self.finished, SuiteReport("pytest", "reporter", tuple(results))), ExitStats()
 
 
 def test_rows_that_pass_before_the_work_do_not_give_the_coin_of_the_others_away() -> None:
     """They stay as they are in both runs, so that an honest run of the test looks the same in both."""
     before = ["test_row[a-xx]", "test_row[-]"]
-    baseline = Reported(
+    baseline = SuiteReport(
         "pytest",
         "reporter",
         tuple(
@@ -449,23 +451,25 @@ class GoBench:
     text: bytes = GO_ROWS
     suite: Suite = field(default_factory=lambda: Suite("go test ./..."))
 
-    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, ExitStats]:
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[RunnerResult, ExitStats]:
         changed = (instead or {}).get(GO_FILE, self.text) != self.text
         outcome = "failed" if changed and not self.forges else "passed"
         names = [""] if self.text == GO_MARKED else ["", "/a", "/b", "/c"]
-        return Ran(CommandResult(changed), of_go({f"TestRows{name}": outcome for name in names})), ExitStats()
+        return RunnerResult(
+            CommandResult(changed), of_go({f"TestRows{name}": outcome for name in names})
+        ), ExitStats()
 
     def source(self, path: str) -> bytes | None:
         return self.text if path == GO_FILE else None
 
 
-def of_go(shown: Mapping[str, str]) -> Reported:
+def of_go(shown: Mapping[str, str]) -> SuiteReport:
     results = (Result(f"shop/cart::{name}", end, "", GO_FILE) for name, end in shown.items())  # type: ignore[arg-type]
-    return Reported("go", "report_file", tuple(results))
+    return SuiteReport("go", "report_file", tuple(results))
 
 
 def go_oracle(bench: GoBench, baseline: Mapping[str, str] | None = None) -> Oracle:
-    def ask(contents: Mapping[str, bytes]) -> Reported:
+    def ask(contents: Mapping[str, bytes]) -> SuiteReport:
         return GoBench(forges=False, text=bench.text).run(contents)[0].reported
 
     before = of_go(baseline or {})
@@ -504,7 +508,7 @@ def test_a_failing_call_reveals_forged_results_and_does_not_make_the_controls_ho
 
 
 def rows_controls(unchanged: str, changed: str, trusted: str = "ffff") -> Controls:
-    def ask(contents: Mapping[str, bytes]) -> Reported:
+    def ask(contents: Mapping[str, bytes]) -> SuiteReport:
         return RowsBench(changed=trusted).run(contents)[0].reported
 
     return controlled(oracle_of(RowsBench(unchanged=unchanged, changed=changed), ask)).controls

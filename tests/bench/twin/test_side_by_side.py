@@ -10,7 +10,7 @@ import pytest
 from steelyard.bench.twin.side_by_side import side_by_side
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.admission import Admission
-from steelyard.sandboxes.shared_register import Need, Register
+from steelyard.sandboxes.shared_register import Register, SandboxNeed
 
 
 def test_both_runs_are_under_way_at_the_same_time() -> None:
@@ -43,7 +43,7 @@ def test_trouble_of_one_run_is_the_callers() -> None:
 
 def test_both_are_admitted_where_only_one_fits(tmp_path: Path) -> None:
     """Else the second would wait for the first, and a clock would tell them apart."""
-    admission, meeting = Admission(Need(100), Register(tmp_path)), threading.Barrier(2, timeout=600)
+    admission, meeting = Admission(SandboxNeed(100), Register(tmp_path)), threading.Barrier(2, timeout=600)
 
     def run() -> int:
         ticket = admission.enter(80)

@@ -12,7 +12,7 @@ from steelyard.bench.twin.base import Edit, Twin
 from steelyard.bench.twin.catalogue import twin_of
 from steelyard.bench.twin.javascript.remarks import remarks
 from steelyard.bench.twin.messages import Span, _around, words_have_value
-from steelyard.bench.twin.python.text import parsed
+from steelyard.bench.twin.python.text import parse_source
 from steelyard.grammars import JAVASCRIPT as JAVASCRIPT_GRAMMAR
 from steelyard.grammars import parse
 
@@ -63,7 +63,7 @@ def test_no_text_beside_a_changed_value_of_python_says_the_old_one(body: str, se
     text = made(source, secret).source.decode()
     assert OLD.search(source)
     assert not OLD.search(text)
-    assert parsed(text) is not None
+    assert parse_source(text) is not None
     assert text.count("\n") == source.count("\n")
 
 
@@ -79,7 +79,7 @@ def test_no_text_beside_a_changed_value_of_javascript_says_the_old_one(body: str
 @pytest.mark.parametrize("message", ['f"got {it}"', '"not" f" {it}"', 'F"""{it}"""'])
 def test_the_letter_of_an_f_string_is_no_value(message: str, secret: bytes) -> None:
     text = made(python(f'it = grade(1)\nassert it == "f", {message}'), secret).source.decode()
-    assert parsed(text) is not None
+    assert parse_source(text) is not None
     assert text.endswith(f", {message}\n")
 
 

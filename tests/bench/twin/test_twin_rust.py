@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.bench.suite.cargo_targets import CargoTargets
-from steelyard.bench.suite.reported import Reported, Result
+from steelyard.bench.suite.reported import Result, SuiteReport
 from steelyard.bench.suite.result_files import ResultFiles
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.base import Twin
@@ -256,7 +256,7 @@ def test_a_test_program_is_the_file_of_its_name() -> None:
         "cart/acceptance_all": "",
         "shop/shop": "",
     }
-    reported = Reported("cargo", "report_file", (Result("shop/acceptance_all::adds", "passed"),))
+    reported = SuiteReport("cargo", "report_file", (Result("shop/acceptance_all::adds", "passed"),))
     files = ResultFiles.of(tree, targets=targets)
     assert [one.file for one in files.with_files(reported).results] == ["tests/acceptance-all.rs"]
 

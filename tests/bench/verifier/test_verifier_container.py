@@ -84,7 +84,7 @@ def taken(
     into = tmp_path / "into"
     into.mkdir(exist_ok=True)
     caps = archive.Caps(50, file_bytes, 1000)
-    archive.unpack_whole(tar, into, archive.Taking(caps, partial(is_excluded, patterns=exclude)))
+    archive.unpack_whole(tar, into, archive.UnpackRules(caps, partial(is_excluded, patterns=exclude)))
     return into
 
 
@@ -177,7 +177,7 @@ class Containers:
         collected, system = self.collected, spec.env.get("SYSTEM", "")
 
         class Container(FakeSandbox):
-            def copy_out(self, place: str, into: Path, taking: archive.Taking) -> None:
+            def copy_out(self, place: str, into: Path, taking: archive.UnpackRules) -> None:
                 del place, into, taking
                 collected.append(system)
 

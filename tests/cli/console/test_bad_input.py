@@ -14,7 +14,7 @@ import pytest
 
 from authoring import Author, CliResult, Steelyard
 from steelyard.cli.console.output import check_out
-from steelyard.contract.snapshot.work_tree import uncommitted
+from steelyard.contract.snapshot.work_tree import uncommitted_changes
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import SEAL, RunFolder
 from steelyard.evidence.folder.seal import seal
@@ -292,7 +292,7 @@ def test_init_says_that_uncommitted_changes_are_left_out(steelyard: Steelyard, t
 def test_a_file_that_was_only_touched_is_no_uncommitted_change(tmp_path: Path) -> None:
     folder = repository(tmp_path / "r", {"a": "1\n"})
     os.utime(folder / "a", (1, 1))
-    assert uncommitted(folder) == ""
+    assert uncommitted_changes(folder) == ""
 
 
 def test_check_warns_of_lfs_pointers(steelyard: Steelyard, author: Author) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.cli.console.reporter import Planned, Reporter
+from steelyard.cli.console.reporter import PlannedRows, Reporter
 from steelyard.report.one_run import story_of
 
 CAUSE = "the launcher died: " + "word " * 60 + "and here is the end"
@@ -35,7 +35,7 @@ def invalid(run: str, **keys: Any) -> dict[str, Any]:
 
 
 def printed(capsys: pytest.CaptureFixture[str], *lines: dict[str, Any]) -> str:
-    with Reporter(Planned([("sum", "noop")], 1), as_json=False) as reporter:
+    with Reporter(PlannedRows([("sum", "noop")], 1), as_json=False) as reporter:
         reporter.finished(lines)
         reporter.summary(lines[-1:])
     return capsys.readouterr().out

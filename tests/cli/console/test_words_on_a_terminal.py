@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from steelyard.cli.console import reporter, wrap_message
-from steelyard.cli.console.reporter import Planned, Reporter
+from steelyard.cli.console.reporter import PlannedRows, Reporter
 
 LONG = (
     "agent claude_code is not installed; `steelyard agents install claude_code` installs it, as the page says"
@@ -56,7 +56,7 @@ def test_the_region_of_running_trials_is_not_drawn_while_a_line_is_written(
     monkeypatch.setattr(sys, "stdout", _Terminal())
     monkeypatch.setattr(sys, "stderr", _Terminal())
     monkeypatch.setattr(reporter, "screen", lambda: screen)
-    with Reporter(Planned([("sum", "noop")], 1), as_json=False) as shown:
+    with Reporter(PlannedRows([("sum", "noop")], 1), as_json=False) as shown:
         shown.note("a reason")
     assert (screen.meanwhile, screen._drawings() > 0) == (0, True)
 

@@ -11,7 +11,7 @@ import pytest
 
 from authoring import DEFAULT_FILES, Author, CliResult, Steelyard
 from steelyard.cli.console.reporter import Reporter
-from steelyard.cli.console.trials import TrialDisplay, planned
+from steelyard.cli.console.trials import TrialDisplay, planned_rows
 from steelyard.cli.running.predictions import read_predictions
 from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault, OperatorFault
@@ -124,5 +124,5 @@ def test_a_trial_that_waits_is_named_by_its_agent_not_by_the_file_of_its_patch(
     patch.write_text(GOOD)
     trial = Trial(load_contract(suite / "one", installed_catalogue()), f"patch:{patch}")
     args = argparse.Namespace(no_judge=True, out=tmp_path, json=False, jobs=1)
-    TrialDisplay(Reporter(planned([trial], args), as_json=False)).waiting(trial, "waiting for CPUs")
+    TrialDisplay(Reporter(planned_rows([trial], args), as_json=False)).waiting(trial, "waiting for CPUs")
     assert capsys.readouterr().err == "steelyard: one x patch:my-agent.patch: waiting for CPUs\n"

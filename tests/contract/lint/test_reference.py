@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.contract.lint.reference import Standing, why_refused
+from steelyard.contract.lint.reference import PatchedNames, why_refused
 
 OLD = "one\ntwo\nthree\n"
 HEAD = "--- a/a.txt\n+++ b/a.txt\n"
@@ -24,7 +24,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refused(patch: str, tree: Path, *, has_setup: bool = False) -> str:
-    return why_refused(patch.encode(), Standing(tree, {"a.txt"}, has_setup))
+    return why_refused(patch.encode(), PatchedNames(tree, {"a.txt"}, has_setup))
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ def test_no_change_of_a_file_is_suspected(tree: Path, lines: list[str]) -> None:
 
 @given(st.binary(max_size=300))
 def test_no_bytes_are_a_crash(tree: Path, raw: bytes) -> None:
-    assert isinstance(why_refused(CHANGE.encode() + raw, Standing(tree, {"a.txt"})), str)
+    assert isinstance(why_refused(CHANGE.encode() + raw, PatchedNames(tree, {"a.txt"})), str)

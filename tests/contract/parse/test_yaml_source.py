@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.contract.parse.yaml_source import MOST_BYTES, dotted, parse_yaml, read_yaml
+from steelyard.contract.parse.yaml_source import MOST_BYTES, dotted_path, parse_yaml, read_yaml
 from steelyard.errors import ContractFault
 
 WORDS = [
@@ -149,8 +149,8 @@ def test_the_position_of_what_is_missing_is_that_of_what_should_hold_it() -> Non
 
 
 def test_a_place_reads_as_people_write_it() -> None:
-    assert dotted(("oracle", "checks", 0, "timeout_s")) == "oracle.checks[0].timeout_s"
-    assert dotted(()) == ""
+    assert dotted_path(("oracle", "checks", 0, "timeout_s")) == "oracle.checks[0].timeout_s"
+    assert dotted_path(()) == ""
 
 
 PLAIN = st.recursive(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.evidence.change.change import Change, ChangeEntry
-from steelyard.evidence.change.misleading_text import _addresses, _judge_addressed_at, misleading
+from steelyard.evidence.change.misleading_text import _addresses, _judge_addressed_at, find_misleading_text
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.filesystem.tree import Entry
 
@@ -27,7 +27,7 @@ def found(tmp_path: Path, new: str | bytes, old: str = "", result: str = "") -> 
     words = tmp_path / "agent" / "stdout.txt"
     words.parent.mkdir(exist_ok=True)
     words.write_text(result)
-    return {(one.id, one.where) for one in misleading(Change("0" * 64, (one,)), blobs, [words])}
+    return {(one.id, one.where) for one in find_misleading_text(Change("0" * 64, (one,)), blobs, [words])}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_characters_are_named(tmp_path: Path) -> None:
     blobs = Blobs(tmp_path / "blobs")
     stored = blobs.put_bytes("a\u202e\u200b\u202e\U000e0001\n".encode())
     change = Change("0" * 64, (ChangeEntry("a", None, Entry("file", "644", stored.size, stored.sha256)),))
-    (one,) = misleading(change, blobs)
+    (one,) = find_misleading_text(change, blobs)
     assert one.why.endswith(": RIGHT-TO-LEFT OVERRIDE, ZERO WIDTH SPACE, LANGUAGE TAG")
 
 

@@ -21,8 +21,8 @@ from steelyard.evidence.trace.events import (
     EVENT_TYPES,
     Event,
     EventLog,
-    bounded,
     read_events,
+    store_text,
     verify_chain,
 )
 
@@ -284,7 +284,7 @@ def test_a_log_that_is_not_there_is_broken_at_its_first_line(tmp_path: Path) -> 
 
 def test_a_long_text_is_a_blob_and_its_beginning(tmp_path: Path) -> None:
     blobs = Blobs(tmp_path / "blobs")
-    short, long = bounded("ok", blobs), bounded(b"\xff" * 5000, blobs)
+    short, long = store_text("ok", blobs), store_text(b"\xff" * 5000, blobs)
     assert "blob" not in short
     assert (long["bytes"], blobs.read(long["blob"])) == (5000, b"\xff" * 5000)
     assert len(long["prefix"]) <= 4 * 2048

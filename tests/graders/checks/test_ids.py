@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.bench.suite.declared_ids import dotted_name, is_like
-from steelyard.bench.suite.reported import MAX_TEXT, Result, ResultOutcome, merged
+from steelyard.bench.suite.reported import MAX_TEXT, Result, ResultOutcome, merge_results
 from steelyard.contract.id_files import file_of
 from steelyard.graders.checks.ids import RequestedTests, ask, id_doubts
 
@@ -150,7 +150,7 @@ def test_a_second_test_of_a_name_does_not_get_one_out_of_a_failure(outcome: Resu
 
 def test_an_id_longer_than_what_is_kept_of_ids_is_found() -> None:
     long = "a.py::x[" + "y" * MAX_TEXT + "]"
-    assert ask([long], merged([Result(long, "passed")])).everything
+    assert ask([long], merge_results([Result(long, "passed")])).everything
 
 
 def test_ids_in_the_reason_are_safe_to_print_and_few() -> None:

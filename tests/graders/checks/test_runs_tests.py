@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.bench.outcome import Outcome, Stream
-from steelyard.bench.suite.reported import Channel, Reported, Result, ResultOutcome
+from steelyard.bench.suite.reported import Channel, Result, ResultOutcome, SuiteReport
 from steelyard.bench.suite.run_tests import without_candidates
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.load import examine_contract
@@ -26,14 +26,14 @@ from steelyard.sandboxes.base import FileOverlay
 
 def reported(
     *outcomes: ResultOutcome, channel: Channel = "reporter", problems: tuple[str, ...] = ()
-) -> Reported:
+) -> SuiteReport:
     found = tuple(Result(f"a.py::{number}", outcome) for number, outcome in enumerate(outcomes))
-    return Reported("pytest", channel, found, problems)
+    return SuiteReport("pytest", channel, found, problems)
 
 
 TESTS = RunsTests("make test")
 
-ROWS: list[tuple[Reported, str, float, str]] = [
+ROWS: list[tuple[SuiteReport, str, float, str]] = [
     (reported("passed"), "pass", 1.0, "1 of 1 passed"),
     (reported("passed", "failed"), "fail", 0.5, "1 of 2 passed; not passed: a.py::1"),
     (reported("passed", "error"), "fail", 0.5, "1 of 2"),
@@ -48,14 +48,14 @@ ROWS: list[tuple[Reported, str, float, str]] = [
 
 @pytest.mark.parametrize(("report", "outcome", "score", "why"), ROWS)
 def test_a_report_is_worth_its_part_that_passed(
-    report: Reported, outcome: str, score: float, why: str
+    report: SuiteReport, outcome: str, score: float, why: str
 ) -> None:
     decision = TESTS.decide(report)
     assert (decision.outcome, decision.score) == (outcome, score)
     assert why in decision.why
 
 
-DECLARED: list[tuple[tuple[str, ...], Reported, str, float, str]] = [
+DECLARED: list[tuple[tuple[str, ...], SuiteReport, str, float, str]] = [
     (("a.py::0",), reported("passed", "failed"), "pass", 1.0, "1 of 1"),
     (("a.py::0", "a.py::1"), reported("passed", "failed"), "fail", 0.5, "not passed: a.py::1"),
     (("a.py::0", "a.py::1"), reported("passed", "skipped"), "fail", 0.5, "not passed: a.py::1"),
@@ -70,7 +70,7 @@ DECLARED: list[tuple[tuple[str, ...], Reported, str, float, str]] = [
 
 @pytest.mark.parametrize(("ids", "report", "outcome", "score", "why"), DECLARED)
 def test_declared_ids_decide_alone(
-    ids: tuple[str, ...], report: Reported, outcome: str, score: float, why: str
+    ids: tuple[str, ...], report: SuiteReport, outcome: str, score: float, why: str
 ) -> None:
     decision = replace(TESTS, ids=ids).decide(report)
     assert (decision.outcome, decision.score) == (outcome, score)
@@ -78,7 +78,7 @@ def test_declared_ids_decide_alone(
 
 
 def test_an_unclear_id_is_the_contracts_trouble() -> None:
-    report = Reported("node", "reporter", (Result("a.js::x", "passed"), Result("b.js::x", "passed")))
+    report = SuiteReport("node", "reporter", (Result("a.js::x", "passed"), Result("b.js::x", "passed")))
     decision = replace(TESTS, ids=("x",)).decide(report)
     assert (decision.outcome, "add the file name" in decision.why) == ("error", True)
 
@@ -118,7 +118,9 @@ def test_the_score_is_passed_over_passed_failed_and_errors(outcomes: list[Result
 
 def test_a_test_in_a_file_of_the_candidates_is_as_good_as_skipped() -> None:
     mine, theirs = Result("a.py::x", "passed", file="a.py"), Result("b.py::x", "passed", file="b.py")
-    found = without_candidates(Reported("pytest", "reporter", (mine, theirs)), [FileOverlay("b.py", "file")])
+    found = without_candidates(
+        SuiteReport("pytest", "reporter", (mine, theirs)), [FileOverlay("b.py", "file")]
+    )
     assert [one.outcome for one in found.results] == ["passed", "skipped"]
     assert replace(TESTS, ids=("b.py::x",)).decide(found).outcome == "fail"
 

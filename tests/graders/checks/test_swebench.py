@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.bench.outcome import Outcome, Stream
-from steelyard.bench.suite.reported import Channel, Reported, Result, ResultOutcome
+from steelyard.bench.suite.reported import Channel, Result, ResultOutcome, SuiteReport
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.load import examine_contract
 from steelyard.errors import ContractFault, Problem
@@ -21,7 +21,7 @@ from steelyard.filesystem.cache import Cache
 from steelyard.graders.catalogue import CATALOGUE
 from steelyard.graders.checks.command import Command
 from steelyard.graders.checks.swebench import SweBench
-from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.verdict.status import Status
 from steelyard.verdict.verdict import GradedRun, Rule, Verdict, decide
 
@@ -31,13 +31,13 @@ GRADER = SweBench((BUG, BUG2), (OLD,))
 
 def reported(
     channel: Channel = "reporter", problems: tuple[str, ...] = (), **outcomes: ResultOutcome
-) -> Reported:
+) -> SuiteReport:
     names = {"bug": BUG, "bug2": BUG2, "old": OLD}
     found = tuple(Result(names.get(name, name), outcome) for name, outcome in outcomes.items())
-    return Reported("pytest", channel, found, problems)
+    return SuiteReport("pytest", channel, found, problems)
 
 
-ROWS: list[tuple[Reported, str, float, str, bool]] = [
+ROWS: list[tuple[SuiteReport, str, float, str, bool]] = [
     (reported(bug="passed", bug2="passed", old="passed"), "pass", 1.0, "full", False),
     (reported(bug="passed", bug2="failed", old="passed"), "fail", 0.5, "partial", False),
     (reported(bug="passed", bug2="skipped", old="passed"), "fail", 0.5, "partial", False),
@@ -52,7 +52,7 @@ ROWS: list[tuple[Reported, str, float, str, bool]] = [
 ]
 
 
-def graded(report: Reported, grader: SweBench = GRADER, forged: bool = False) -> Grade:  # noqa: FBT001, FBT002
+def graded(report: SuiteReport, grader: SweBench = GRADER, forged: bool = False) -> Grade:  # noqa: FBT001, FBT002
     decision = grader.decide(report)
     nothing = Stream("", 0)
     made = Outcome(
@@ -66,7 +66,7 @@ def graded(report: Reported, grader: SweBench = GRADER, forged: bool = False) ->
 
 @pytest.mark.parametrize(("report", "outcome", "score", "resolution", "broken"), ROWS)
 def test_the_report_decides_outcome_score_and_resolution(
-    report: Reported,
+    report: SuiteReport,
     outcome: str,
     score: float,
     resolution: str,
@@ -111,7 +111,7 @@ def test_results_that_are_only_an_exit_code_are_an_error() -> None:
 
 
 def test_an_unclear_id_is_an_error() -> None:
-    report = Reported("pytest", "reporter", (Result("a.py::x", "passed"), Result("b.py::x", "passed")))
+    report = SuiteReport("pytest", "reporter", (Result("a.py::x", "passed"), Result("b.py::x", "passed")))
     assert SweBench(("x",)).decide(report).outcome == "error"
 
 
@@ -230,7 +230,7 @@ def test_an_id_may_be_in_a_file_that_the_patch_brings(tmp_path: Path) -> None:
 def verdict(grade: Grade, tmp_path: Path) -> Verdict:
     entry, _ = examined(tmp_path)
     other = GraderEntry("other", "command", Command("true"), "acceptance", required=True, weight=1.0)
-    grades = [Graded(other, Grade.of(True, "fine")), Graded(entry, grade)]
+    grades = [WeightedGrade(other, Grade.of(True, "fine")), WeightedGrade(entry, grade)]
     return decide(GradedRun(grades, (), Status("scorable"), "completed"), Rule(pass_threshold=0.0))
 
 

@@ -22,7 +22,7 @@ from steelyard.evidence.trace.summary import Summary, summarise_events
 from steelyard.filesystem.cache import Cache
 from steelyard.graders.base import Case
 from steelyard.graders.catalogue import CATALOGUE
-from steelyard.graders.conduct.efficiency import Efficiency, reached
+from steelyard.graders.conduct.efficiency import Efficiency, target_score
 from steelyard.graders.conduct.trace import RequiredTool, Trace
 from steelyard.graders.grade import Grade
 
@@ -130,8 +130,8 @@ def test_efficiency_passes_at_its_own_threshold(score: float, outcome: str) -> N
 
 @given(target=st.floats(0, 1e9), used=st.floats(0, 1e9), more=st.floats(0, 1e9))
 def test_spending_more_is_never_worth_more(target: float, used: float, more: float) -> None:
-    assert 0 <= reached(target, used + more) <= reached(target, used) <= 1
-    assert reached(target, target) == 1
+    assert 0 <= target_score(target, used + more) <= target_score(target, used) <= 1
+    assert target_score(target, target) == 1
 
 
 def loaded(tmp_path: Path, **keys: Any) -> GraderEntry:

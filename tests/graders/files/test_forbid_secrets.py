@@ -29,7 +29,7 @@ from steelyard.graders.files.forbid_secrets import (
     MOST_FINDINGS,
     ForbidSecrets,
 )
-from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.verdict.status import Status
 from steelyard.verdict.verdict import GradedRun, Rule, decide
 
@@ -113,9 +113,9 @@ def spoken(grade: Grade) -> str:
     """Everything that a grade and its verdict say, wherever it is stored or printed."""
     entry = GraderEntry("it", "forbid_secrets", ForbidSecrets(), under="safety", required=True, weight=0.0)
     verdict = decide(
-        GradedRun([Graded(entry, grade)], grade.findings, Status("scorable"), "completed"), Rule()
+        GradedRun([WeightedGrade(entry, grade)], grade.findings, Status("scorable"), "completed"), Rule()
     )
-    return repr(astuple(grade)) + repr(Graded(entry, grade).to_json()) + repr(verdict.to_json())
+    return repr(astuple(grade)) + repr(WeightedGrade(entry, grade).to_json()) + repr(verdict.to_json())
 
 
 @pytest.mark.parametrize("kind", SECRETS)

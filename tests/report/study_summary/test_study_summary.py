@@ -323,6 +323,12 @@ def test_a_stage_that_was_forced_twice_is_one_deviation_in_words() -> None:
     assert made.provisional == ("stage pilot: begun with --force-stage; not met: power_adequate (1 run)",)
 
 
+def test_a_change_of_a_study_names_its_kind_once() -> None:
+    changed = {"what": "deviation", "deviation": "change", "change": "s.yaml was edited", "at": "1"}
+    made = summary(line("pass"), study_deviations=(changed,))
+    assert [(one.what, one.observed) for one in made.deviations] == [("study: change", "s.yaml was edited")]
+
+
 def test_a_seed_that_the_plan_and_its_runs_report_is_one_deviation() -> None:
     seed = {"what": "seed", "planned": 20260307, "observed": 1337}
     made = summary(line("pass"), contexts=[context(deviations=(seed,))], study_deviations=(seed,))

@@ -19,7 +19,7 @@ from steelyard.errors import ContractFault, InfraFault
 from steelyard.evidence.change.importer import import_workspace
 from steelyard.sandboxes.base import Command, FileOverlay, Limits, Mount, Sandbox, SandboxSpec
 from steelyard.sandboxes.docker import backend as docker_backend
-from steelyard.sandboxes.docker.api import Engine, Refused, engine
+from steelyard.sandboxes.docker.api import Engine, EngineRefusal, engine
 from steelyard.sandboxes.docker.backend import DockerBackend, sweep
 from steelyard.sandboxes.docker.derived import OWNER_LABEL, derived_tag
 
@@ -217,7 +217,7 @@ def test_a_closed_sandbox_leaves_no_container_and_no_descriptor(start: Start) ->
         assert changed(sandbox) == {"x": "new"}
         ident = sandbox._container.id  # type: ignore[attr-defined]
         sandbox.close()
-        with pytest.raises(Refused, match=r"(?i)no such container"):
+        with pytest.raises(EngineRefusal, match=r"(?i)no such container"):
             container_engine().call("GET", f"/containers/{ident}/json")
         return len(list(Path("/proc/self/fd").iterdir())) - before
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.sandboxes.init.capture import Capture, joined
+from steelyard.sandboxes.init.capture import Capture, join_streams
 
 
 @pytest.mark.parametrize("size", [0, 1, 9, 10, 11, 500])
@@ -60,6 +60,6 @@ def test_streams_after_one_another_have_the_digest_of_them_all() -> None:
     one, two = Capture(10), Capture(10)
     one.feed(b"abc")
     two.feed(b"defg")
-    both = joined([one.captured(), two.captured()], 4, 0)
+    both = join_streams([one.captured(), two.captured()], 4, 0)
     assert (both.view, both.size) == (b"ab\n... 3 bytes left out ...\nfg", 7)
     assert both.sha256 == hashlib.sha256(b"abcdefg").hexdigest()

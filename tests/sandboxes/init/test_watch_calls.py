@@ -21,7 +21,7 @@ from steelyard.sandboxes.init.attempts import Attempt, unpack_attempt
 from steelyard.sandboxes.init.binary import init_binary
 from steelyard.sandboxes.init.watch_calls import count_attempts, start_watching
 from steelyard.sandboxes.init.wire import Wire
-from steelyard.sandboxes.seccomp import TABLES, watching
+from steelyard.sandboxes.seccomp import TABLES, watched_calls_here
 
 NAMES = {42: "connect", 59: "execve", 101: "ptrace", 257: "openat"}
 
@@ -124,7 +124,7 @@ def test_attempts_are_counted_though_init_answers_late() -> None:
     init.join()
     wire.close()
     theirs.close()
-    assert counts == {watching().calls[0].name: 7}
+    assert counts == {watched_calls_here().calls[0].name: 7}
 
 
 def test_a_filter_is_loaded_once_and_before_any_command(unwatched: Wire) -> None:

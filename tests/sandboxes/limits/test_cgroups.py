@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.sandboxes.limits import cgroups
-from steelyard.sandboxes.limits.cgroups import Host, Wanted
+from steelyard.sandboxes.limits.cgroups import GroupLimits, Host
 
-WANTED = Wanted(memory_bytes=1 << 30, processes=64, cpu=1.5)
+WANTED = GroupLimits(memory_bytes=1 << 30, processes=64, cpu=1.5)
 
 
 @pytest.fixture

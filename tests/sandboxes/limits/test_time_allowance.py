@@ -8,7 +8,7 @@ from steelyard.errors import GraderFault
 from steelyard.sandboxes.base import Command, SandboxSpec
 from steelyard.sandboxes.docker.sandbox import DockerSandbox
 from steelyard.sandboxes.fake import Answer, FakeBackend, FakeSandbox
-from steelyard.sandboxes.limits.time_allowance import TimeAllowance, TimedBackend, timed
+from steelyard.sandboxes.limits.time_allowance import TimeAllowance, TimedBackend, limit_time
 
 
 class Clock:
@@ -89,4 +89,4 @@ def test_a_timed_container_has_every_method_of_a_container() -> None:
     """A verifier with a system of its own takes artifacts out of it, which only a container can do."""
     with FakeSandbox(lambda _: Answer()) as sandbox:
         names = {name for name in dir(DockerSandbox) if not name.startswith("_")}
-        assert names <= set(dir(timed(sandbox, TimeAllowance(1))))
+        assert names <= set(dir(limit_time(sandbox, TimeAllowance(1))))

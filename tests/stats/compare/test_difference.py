@@ -23,7 +23,7 @@ from steelyard.stats.compare.difference import (
 )
 from steelyard.stats.compare.equivalence import equivalence, non_inferiority
 from steelyard.stats.compare.multiplicity import benjamini_hochberg, holm
-from steelyard.stats.compare.pairs import Pair, paired
+from steelyard.stats.compare.pairs import Pair, pair_contracts
 from steelyard.stats.skewed_mean import kurtosis_degrees
 
 CLUSTER = (
@@ -220,7 +220,7 @@ def test_differences_that_are_all_alike_are_decided_where_the_exact_test_is(cont
 def test_contracts_of_one_agent_alone_are_no_pairs() -> None:
     first = {"a": Cluster(1, 2), "b": Cluster(1, 1), "c": Cluster(0, 0)}
     second = {"a": Cluster(2, 2), "c": Cluster(1, 1), "d": Cluster(1, 1)}
-    assert paired(first, second) == [Pair(Cluster(1, 2), Cluster(2, 2))]
+    assert pair_contracts(first, second) == [Pair(Cluster(1, 2), Cluster(2, 2))]
 
 
 @pytest.mark.parametrize("pairs", [[], [Pair(Cluster(0, 1), Cluster(1, 1))]])

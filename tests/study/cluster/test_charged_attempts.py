@@ -19,9 +19,9 @@ from steelyard.plan.trial import Trial
 from steelyard.study.cluster import ray_engine
 from steelyard.study.cluster.ray_engine import RayEngine
 from steelyard.study.cluster.worker import Answer, TriedGate
-from steelyard.study.protocol.charges import Charges, Split, micro
+from steelyard.study.protocol.charges import Charges, CostSplit, micro
 from steelyard.study.protocol.envelopes import EnvelopeGate
-from steelyard.study.retry_policy import RetryPolicy
+from steelyard.study.retry_policy import TrialRetryPolicy
 
 
 class RayError(Exception):
@@ -66,9 +66,9 @@ class FakeRay:
 
 
 class OneDollar(Charges):
-    def most(self, trial: Trial) -> Split:
+    def most(self, trial: Trial) -> CostSplit:
         del trial
-        return Split(models=micro(1.0))
+        return CostSplit(models=micro(1.0))
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def spent_on(
     def run(answer: Answer | Exception, cpus: float = 64.0) -> tuple[float, float]:
         gate = EnvelopeGate(Envelopes(total_usd=5.0), OneDollar())
         monkeypatch.setattr(ray_engine, "_import_ray", lambda: FakeRay(answer, cpus))
-        engine = RayEngine(tmp_path / "runs", gate=gate, jobs=1, retry=RetryPolicy(runs=1))
+        engine = RayEngine(tmp_path / "runs", gate=gate, jobs=1, retry=TrialRetryPolicy(runs=1))
         list(engine.run([Trial(contract(), "noop")]))
         return gate.spent_usd, gate.reserved_usd
 
@@ -144,6 +144,6 @@ def test_the_fault_of_a_worker_is_in_the_message_and_not_its_process(
     why: str,
 ) -> None:
     monkeypatch.setattr(ray_engine, "_import_ray", lambda: FakeRay(error, 64.0))
-    engine = RayEngine(tmp_path / "runs", jobs=1, retry=RetryPolicy(runs=1))
+    engine = RayEngine(tmp_path / "runs", jobs=1, retry=TrialRetryPolicy(runs=1))
     (result,) = engine.run([Trial(contract(), "noop")])
     assert str(result.fault) == why

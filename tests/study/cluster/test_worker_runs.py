@@ -15,9 +15,9 @@ from steelyard.evidence.unfinished import unfinished_state
 from steelyard.filesystem.remove import remove_tree
 from steelyard.plan.trial import StudyPlace, Trial
 from steelyard.store.blobs import put_run
-from steelyard.store.place import Place, Unreachable, open_place
+from steelyard.store.place import StoreFolder, Unreachable, open_place
 from steelyard.store.run_stream import RunStream
-from steelyard.study.cluster.ray_engine import received
+from steelyard.study.cluster.ray_engine import receive_answer
 from steelyard.study.cluster.worker import Answer, CopyTo, deliver
 from steelyard.study.cluster.worker_runs import CopiedRuns, recorded_use, recover_runs, sealed_run
 
@@ -29,7 +29,7 @@ class Cluster:
 
     def __init__(self, folder: Path, study: FakeStudy, contract: Contract) -> None:
         self.here, self.worker, self._study = folder / "here", study.out, study
-        self.place: Place = open_place(f"file://{folder}/store")
+        self.place: StoreFolder = open_place(f"file://{folder}/store")
         self.trial = Trial(contract, "noop", place=StudyPlace(STUDY, "night", "main", "all"))
         self.runs = CopiedRuns(self.place.url, self.here)
 
@@ -149,7 +149,7 @@ def test_a_damaged_copy_is_another_attempt_and_a_store_that_is_away_is_not(
     run = cluster.make_run(to, is_sealed=True)
     seal = cluster.place.read(f"{run}/seal.json", 1 << 20) or b""
     cluster.place.write(f"{run}/seal.json", b"{}")
-    answer = received(cluster.runs, to, Answer((run,)))
+    answer = receive_answer(cluster.runs, to, Answer((run,)))
     assert (answer.runs, answer.fault and answer.fault[0]) == ((), "infrastructure")
     cluster.place.write(f"{run}/seal.json", seal)
     again = cluster.runs.expect(cluster.trial, 2)
@@ -157,7 +157,7 @@ def test_a_damaged_copy_is_another_attempt_and_a_store_that_is_away_is_not(
     store.rename(store.with_name("away"))
     store.write_bytes(b"in the way")
     with pytest.raises(Unreachable):
-        received(cluster.runs, again, Answer((run,)))
+        receive_answer(cluster.runs, again, Answer((run,)))
 
 
 def test_a_run_that_is_found_after_its_worker_was_lost_costs_what_its_record_says(cluster: Cluster) -> None:

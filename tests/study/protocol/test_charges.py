@@ -11,7 +11,7 @@ from steelyard.contract.contract import Contract
 from steelyard.evidence.run_use import RunUse, use_of_cost, use_of_text, use_to_text
 from steelyard.plan.trial import Trial
 from steelyard.providers.prices import CostModel
-from steelyard.study.protocol.charges import MICRO, Charges, Split, default_acceptance_s, micro
+from steelyard.study.protocol.charges import MICRO, Charges, CostSplit, default_acceptance_s, micro
 
 BUDGET = {"wall_s": 60, "cost_usd": 2.0, "headroom": {"wall_s": 30}}
 
@@ -26,13 +26,13 @@ def trial(contract: Contract) -> Trial:
 
 
 def test_without_a_price_list_only_models_cost(contract: MakeContract) -> None:
-    assert Charges().most(trial(contract(budget=BUDGET))) == Split()
+    assert Charges().most(trial(contract(budget=BUDGET))) == CostSplit()
 
 
 def test_minutes_of_the_agent_and_of_the_checks_are_reserved(contract: MakeContract) -> None:
     """One minute of work, three of checks, and a minute of grace for each."""
     most = Charges(priced(exec__minute="1")).most(trial(contract(budget=BUDGET)))
-    assert most == Split(execution=micro(6.0))
+    assert most == CostSplit(execution=micro(6.0))
 
 
 def test_starts_calls_overhead_and_storage_are_reserved(contract: MakeContract) -> None:
@@ -56,8 +56,8 @@ def test_a_run_without_a_record_is_charged_its_bound(contract: MakeContract) -> 
 def test_an_agent_that_cannot_be_made_here_is_charged_as_one_that_spends(contract: MakeContract) -> None:
     """Its key may be on the machines of its runs alone."""
     one = Trial(contract(budget=BUDGET), "script:not-there.sh")
-    assert Charges().most(one) == Split(models=micro(2.0))
-    assert Charges().of(one, RunUse(models=0.5)) == Split(models=micro(0.5))
+    assert Charges().most(one) == CostSplit(models=micro(2.0))
+    assert Charges().of(one, RunUse(models=0.5)) == CostSplit(models=micro(0.5))
 
 
 def test_a_quantity_that_nothing_metered_is_charged_its_bound_and_the_others_what_they_were(
@@ -66,14 +66,14 @@ def test_a_quantity_that_nothing_metered_is_charged_its_bound_and_the_others_wha
     charges = Charges(priced(exec__minute="1", tool_call__call="0.01"))
     one = trial(contract(budget={**BUDGET, "tool_calls": 10}))
     use = RunUse(models=0.0, execution=0.02, unmetered=("tool_call/call",))
-    assert charges.of(one, use) == Split(execution=micro(0.12))
+    assert charges.of(one, use) == CostSplit(execution=micro(0.12))
 
 
 def test_judging_is_reserved_and_charged_apart(contract: MakeContract) -> None:
     charges, one = Charges(None, lambda _: 1.25), trial(contract(budget=BUDGET))
-    assert charges.most(one) == Split(judge=micro(1.25))
-    assert charges.of(one, RunUse(models=0.0, judge=0.04)) == Split(judge=micro(0.04))
-    assert charges.of(one, RunUse(models=0.0, judge=None)) == Split(judge=micro(1.25))
+    assert charges.most(one) == CostSplit(judge=micro(1.25))
+    assert charges.of(one, RunUse(models=0.0, judge=0.04)) == CostSplit(judge=micro(0.04))
+    assert charges.of(one, RunUse(models=0.0, judge=None)) == CostSplit(judge=micro(1.25))
 
 
 @pytest.mark.parametrize(("timeout_s", "limit_s"), [(10, 160), (225, 3600), (900, 3600), (3600, 7200)])
@@ -108,4 +108,4 @@ def test_an_amount_that_is_none_is_not_known(usd: object) -> None:
 
 
 def test_amounts_are_in_millionths() -> None:
-    assert Split(models=1_500_000).to_json()["models"] == 1_500_000 / MICRO
+    assert CostSplit(models=1_500_000).to_json()["models"] == 1_500_000 / MICRO

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from steelyard.evidence.run_use import RunUse
 from steelyard.plan.study_plan import Envelopes
 from steelyard.plan.trial import Trial
-from steelyard.study.protocol.charges import Charges, Split, micro
+from steelyard.study.protocol.charges import Charges, CostSplit, micro
 from steelyard.study.protocol.envelopes import EnvelopeGate
 
 
@@ -38,8 +38,8 @@ class FixedBounds(Charges):
         super().__init__()
         self._cap_of = cap_of
 
-    def most(self, trial: Trial) -> Split:
-        return Split(models=micro(self._cap_of(trial)))
+    def most(self, trial: Trial) -> CostSplit:
+        return CostSplit(models=micro(self._cap_of(trial)))
 
 
 def gate(cap: float = 1.0, **envelopes: float) -> EnvelopeGate:
@@ -144,7 +144,7 @@ def test_the_whole_cost_of_a_run_is_charged_by_item() -> None:
     gated = gate(total_usd=10.0)
     gated.enter(trial(1), go)
     gated.leave(trial(1), RunUse(models=0.5, judge=0.1, execution=0.2, overhead=0.05))
-    assert gated.spent == Split(micro(0.5), micro(0.2), micro(0.1), micro(0.05), 0)
+    assert gated.spent == CostSplit(micro(0.5), micro(0.2), micro(0.1), micro(0.05), 0)
 
 
 def test_minutes_of_people_that_are_recorded_later_leave_less_for_runs() -> None:

@@ -6,7 +6,7 @@ import fnmatch
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from steelyard.agents.traces.items import ToolCall, mapping, sequence, text
+from steelyard.agents.traces.items import ToolCall, as_mapping, sequence, text
 from steelyard.contract.model import Policy
 from steelyard.sandboxes.base import WORKSPACE
 
@@ -26,7 +26,9 @@ def decide(policy: Policy, call: ToolCall, request: Mapping[str, Any], *, may_wr
         return Decision(False, f"policy.tools.deny has {denied[0]}")
     if policy.tools.allow and not any(_fits(names, pattern) for pattern in policy.tools.allow):
         return Decision(False, f"policy.tools.allow does not have {call.tool}")
-    command = text(mapping(call.input).get("command")) or (text(call.input) if call.kind == "execute" else "")
+    command = text(as_mapping(call.input).get("command")) or (
+        text(call.input) if call.kind == "execute" else ""
+    )
     if forbidden := [one for one in policy.deny_commands if command and fnmatch.fnmatch(command, f"*{one}*")]:
         return Decision(False, f"policy.deny_commands has {forbidden[0]}")
     if call.kind == "write" and policy.allowed_paths:
@@ -43,7 +45,7 @@ def _fits(names: set[str], pattern: str) -> bool:
 def _paths(request: Mapping[str, Any]) -> Iterator[str]:
     """The files that an edit names."""
     for place in (*sequence(request.get("locations")), *sequence(request.get("content"))):
-        if path := text(mapping(place).get("path")):
+        if path := text(as_mapping(place).get("path")):
             yield path
 
 

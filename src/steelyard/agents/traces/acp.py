@@ -26,8 +26,8 @@ from steelyard.agents.traces.items import (
     Success,
     ToolCall,
     ToolResult,
+    as_mapping,
     count,
-    mapping,
     money,
     sequence,
     text,
@@ -44,12 +44,12 @@ _ENDED = {"completed", "failed", "cancelled"}
 def parse_acp(record: Record) -> Sequence[Item] | None:
     method = text(record.get("method"))
     if method == "session/update":
-        return _update(mapping(mapping(record.get("params")).get("update")))
+        return _update(as_mapping(as_mapping(record.get("params")).get("update")))
     if method == "session/request_permission":
-        return (call_of(mapping(mapping(record.get("params")).get("toolCall"))),)
+        return (call_of(as_mapping(as_mapping(record.get("params")).get("toolCall"))),)
     if "error" in record:
-        error = mapping(record.get("error"))
-        details = mapping(error.get("data")).get("details")
+        error = as_mapping(record.get("error"))
+        details = as_mapping(error.get("data")).get("details")
         return (
             Failure(
                 "error",
@@ -57,14 +57,14 @@ def parse_acp(record: Record) -> Sequence[Item] | None:
             ),
         )
     if "result" in record:
-        return tuple(_result(mapping(record.get("result"))))
+        return tuple(_result(as_mapping(record.get("result"))))
     return () if method.startswith(("fs/", "terminal/", "_")) else None
 
 
 def call_of(call: Record) -> ToolCall:
     """A tool call of a permission request or of an update."""
-    meta = mapping(call.get("_meta"))
-    named = [text(mapping(one).get("toolName")) for one in meta.values()]
+    meta = as_mapping(call.get("_meta"))
+    named = [text(as_mapping(one).get("toolName")) for one in meta.values()]
     tool = next(filter(None, named), "") or text(call.get("title")) or text(call.get("kind"))
     name = text(call.get("kind"))
     kind = _KINDS.get(name, name)
@@ -77,11 +77,11 @@ def call_of(call: Record) -> ToolCall:
 def _update(update: Record) -> Sequence[Item] | None:
     kind = text(update.get("sessionUpdate"))
     if kind == "agent_message_chunk":
-        return (Message(text(mapping(update.get("content")).get("text")), is_delta=True),)
+        return (Message(text(as_mapping(update.get("content")).get("text")), is_delta=True),)
     if kind in {"tool_call", "tool_call_update"}:
         return tuple(_call(update))
     if kind == "usage_update":
-        cost = mapping(update.get("cost"))
+        cost = as_mapping(update.get("cost"))
         usd = money(cost.get("amount")) if text(cost.get("currency")) == "USD" else None
         return () if usd is None else (Claim(usd=usd),)
     return () if kind in _QUIET else None
@@ -93,7 +93,8 @@ def _call(update: Record) -> Iterator[Item]:
         yield call_of(update)
     if status in _ENDED:
         parts = [
-            text(mapping(mapping(one).get("content")).get("text")) for one in sequence(update.get("content"))
+            text(as_mapping(as_mapping(one).get("content")).get("text"))
+            for one in sequence(update.get("content"))
         ]
         output = text(update.get("rawOutput")) or "\n".join(filter(None, parts))
         yield ToolResult(text(update.get("toolCallId")), output, status != "completed")
@@ -103,7 +104,7 @@ def _result(result: Record) -> Iterator[Item]:
     if "sessionId" in result:
         yield SessionStart(text(result.get("sessionId")))
     if "agentInfo" in result:
-        yield SessionStart("", text(mapping(result.get("agentInfo")).get("version")))
+        yield SessionStart("", text(as_mapping(result.get("agentInfo")).get("version")))
     stopped = text(result.get("stopReason"))
     if not stopped:
         return
@@ -119,8 +120,8 @@ def _result(result: Record) -> Iterator[Item]:
 
 
 def _claims(result: Record) -> Iterator[Item]:
-    usage = mapping(result.get("usage"))
-    quota = mapping(mapping(mapping(result.get("_meta")).get("quota")).get("token_count"))
+    usage = as_mapping(result.get("usage"))
+    quota = as_mapping(as_mapping(as_mapping(result.get("_meta")).get("quota")).get("token_count"))
     if usage:
         read, written = count(usage.get("cachedReadTokens")), count(usage.get("cachedWriteTokens"))
         total = count(usage.get("inputTokens")) + read + written

@@ -20,8 +20,8 @@ from steelyard.agents.traces.items import (
     Success,
     ToolCall,
     ToolResult,
+    as_mapping,
     count,
-    mapping,
     money,
     text,
 )
@@ -32,7 +32,7 @@ _API_ERROR = re.compile(r"^litellm\.(?P<error>\w*(?:Error|Timeout)\b.*)$", re.MU
 
 def parse_aider(record: Record) -> Sequence[Item] | None:
     """A line of the analytics log."""
-    event, properties = record.get("event"), mapping(record.get("properties"))
+    event, properties = record.get("event"), as_mapping(record.get("properties"))
     if event == "message_send":
         tokens = Claim(
             tokens_in=count(properties.get("prompt_tokens")),

@@ -26,8 +26,8 @@ from steelyard.agents.traces.items import (
     Success,
     ToolCall,
     ToolResult,
+    as_mapping,
     count,
-    mapping,
     money,
     sequence,
     status,
@@ -45,9 +45,9 @@ def parse_claude_code(record: Record) -> Sequence[Item] | None:
     if kind == "system":
         return _system(record)
     if kind == "assistant":
-        return tuple(_assistant(mapping(record.get("message"))))
+        return tuple(_assistant(as_mapping(record.get("message"))))
     if kind == "user":
-        return tuple(_results(mapping(record.get("message"))))
+        return tuple(_results(as_mapping(record.get("message"))))
     if kind == "result":
         return tuple(_result(record))
     return () if kind in {"stream_event", "rate_limit_event", "keep_alive"} else None
@@ -69,7 +69,7 @@ def _system(record: Record) -> Sequence[Item] | None:
 
 
 def _assistant(message: Record) -> Iterator[Item]:
-    for block in map(mapping, sequence(message.get("content"))):
+    for block in map(as_mapping, sequence(message.get("content"))):
         if block.get("type") == "text" and text(block.get("text")):
             yield Message(text(block.get("text")))
         elif text(block.get("type")) in {"tool_use", "server_tool_use"}:
@@ -79,15 +79,17 @@ def _assistant(message: Record) -> Iterator[Item]:
 
 
 def _results(message: Record) -> Iterator[Item]:
-    for block in map(mapping, sequence(message.get("content"))):
+    for block in map(as_mapping, sequence(message.get("content"))):
         if block.get("type") == "tool_result":
             content = block.get("content")
-            output = text(content) or "\n".join(text(mapping(one).get("text")) for one in sequence(content))
+            output = text(content) or "\n".join(
+                text(as_mapping(one).get("text")) for one in sequence(content)
+            )
             yield ToolResult(text(block.get("tool_use_id")), output, block.get("is_error") is True)
 
 
 def _result(record: Record) -> Iterator[Item]:
-    for denied in map(mapping, sequence(record.get("permission_denials"))):
+    for denied in map(as_mapping, sequence(record.get("permission_denials"))):
         yield Denial(text(denied.get("tool_name")), text(denied.get("tool_use_id")))
     yield _claim(record)
     subtype, answer = text(record.get("subtype")), text(record.get("result"))
@@ -106,7 +108,7 @@ def _result(record: Record) -> Iterator[Item]:
 
 
 def _claim(record: Record) -> Claim:
-    models = [mapping(one) for one in mapping(record.get("modelUsage")).values()]
+    models = [as_mapping(one) for one in as_mapping(record.get("modelUsage")).values()]
     read = sum(count(one.get("cacheReadInputTokens")) for one in models)
     written = sum(count(one.get("cacheCreationInputTokens")) for one in models)
     fresh = sum(count(one.get("inputTokens")) for one in models)

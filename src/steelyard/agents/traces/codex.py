@@ -27,8 +27,8 @@ from steelyard.agents.traces.items import (
     Success,
     ToolCall,
     ToolResult,
+    as_mapping,
     count,
-    mapping,
     sequence,
     status,
     text,
@@ -47,11 +47,11 @@ def parse_codex(record: Record) -> Sequence[Item] | None:
     if kind == "thread.started":
         return (SessionStart(text(record.get("thread_id"))),)
     if kind in {"item.started", "item.completed"}:
-        return _item(mapping(record.get("item")), started=kind == "item.started")
+        return _item(as_mapping(record.get("item")), started=kind == "item.started")
     if kind == "turn.completed":
-        return (_claim(mapping(record.get("usage"))), Success())
+        return (_claim(as_mapping(record.get("usage"))), Success())
     if kind == "turn.failed":
-        return (_failure(text(mapping(record.get("error")).get("message"))),)
+        return (_failure(text(as_mapping(record.get("error")).get("message"))),)
     if kind == "error":
         why = text(record.get("message"))
         return (Retry(_http_status(why), why),)
@@ -73,7 +73,7 @@ def _call(item: Record, name: str, kind: str) -> ToolCall:
     if kind == "command_execution":
         return ToolCall(name, "exec_command", {"command": text(item.get("command"))}, "execute")
     if kind == "file_change":
-        changes = [{"path": text(mapping(one).get("path")), "kind": text(mapping(one).get("kind"))}
+        changes = [{"path": text(as_mapping(one).get("path")), "kind": text(as_mapping(one).get("kind"))}
                    for one in sequence(item.get("changes"))]  # fmt: skip
         return ToolCall(name, "apply_patch", {"changes": changes}, "write")
     tool = text(item.get("tool")) or kind
@@ -111,12 +111,12 @@ def _http_status(why: str) -> int | None:
 def rejected_calls(rollout: Iterable[Record]) -> Iterator[Denial]:
     """Calls of a rollout that Codex did not carry out."""
     tools: dict[str, str] = {}
-    for payload in (mapping(record.get("payload")) for record in rollout):
+    for payload in (as_mapping(record.get("payload")) for record in rollout):
         call = text(payload.get("call_id"))
         if text(payload.get("type")) in {"function_call", "custom_tool_call", "local_shell_call"}:
             tools[call] = text(payload.get("name"))
         elif text(payload.get("type")) in {"function_call_output", "custom_tool_call_output"}:
             output = payload.get("output")
-            why = text(output) or text(mapping(output).get("content"))
+            why = text(output) or text(as_mapping(output).get("content"))
             if _REJECTED.search(why[:2000]):
                 yield Denial(tools.get(call, ""), call, why[:2000])

@@ -24,8 +24,8 @@ from steelyard.agents.traces.items import (
     Success,
     ToolCall,
     ToolResult,
+    as_mapping,
     count,
-    mapping,
     text,
 )
 
@@ -47,7 +47,7 @@ def parse_gemini_cli(record: Record) -> Sequence[Item] | None:
         )
     if kind == "tool_result":
         failed = record.get("status") != "success"
-        output = text(record.get("output")) or text(mapping(record.get("error")).get("message"))
+        output = text(record.get("output")) or text(as_mapping(record.get("error")).get("message"))
         return (ToolResult(text(record.get("tool_id")), output, failed),)
     if kind == "error":
         return (Retry(None, text(record.get("message"))),)
@@ -55,7 +55,7 @@ def parse_gemini_cli(record: Record) -> Sequence[Item] | None:
 
 
 def _result(record: Record) -> Sequence[Item]:
-    stats = mapping(record.get("stats"))
+    stats = as_mapping(record.get("stats"))
     claim = Claim(
         tokens_in=count(stats.get("input_tokens")),
         tokens_out=count(stats.get("output_tokens")),
@@ -64,7 +64,7 @@ def _result(record: Record) -> Sequence[Item]:
     )
     if record.get("status") == "success":
         return (claim, Success())
-    error = mapping(record.get("error"))
+    error = as_mapping(record.get("error"))
     why = text(error.get("message")) or "the client reports an error"
     if "MaxSessionTurns" in text(error.get("type")) or "max session turns" in why.lower():
         return (claim, Failure("limit_turns", why))

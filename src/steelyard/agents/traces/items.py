@@ -148,7 +148,7 @@ def text(value: Any) -> str:
     return value[:MOST_CHARS] if isinstance(value, str) else ""
 
 
-def mapping(value: Any) -> Record:
+def as_mapping(value: Any) -> Record:
     return value if isinstance(value, Mapping) else {}
 
 

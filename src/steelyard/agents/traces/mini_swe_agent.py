@@ -24,9 +24,9 @@ from steelyard.agents.traces.items import (
     Success,
     ToolCall,
     ToolResult,
+    as_mapping,
     count,
     elapsed_ns,
-    mapping,
     money,
     sequence,
     status,
@@ -41,22 +41,22 @@ def parse_trajectory(record: Record) -> Sequence[Item] | None:
     """A whole trajectory; None for a file that is none."""
     if not isinstance(record.get("messages"), list):
         return None
-    info = mapping(record.get("info"))
+    info = as_mapping(record.get("info"))
     return (*_messages(sequence(record.get("messages"))), *_end(info))
 
 
 def _messages(messages: Sequence[object]) -> Iterator[Item]:
     answered_at: Any = None  # when the model answered last
-    for number, message in enumerate(map(mapping, messages)):
-        extra = mapping(message.get("extra"))
-        usage = mapping(mapping(extra.get("response")).get("usage"))
+    for number, message in enumerate(map(as_mapping, messages)):
+        extra = as_mapping(message.get("extra"))
+        usage = as_mapping(as_mapping(extra.get("response")).get("usage"))
         if usage:
             yield _usage(usage)
         if message.get("role") == "assistant":
             answered_at = extra.get("timestamp")
             if text(message.get("content")):
                 yield Message(text(message.get("content")))
-            for place, action in enumerate(map(mapping, sequence(extra.get("actions")))):
+            for place, action in enumerate(map(as_mapping, sequence(extra.get("actions")))):
                 name = text(action.get("tool_call_id")) or f"{number}.{place}"
                 yield ToolCall(name, "bash", {"command": text(action.get("command"))}, "execute")
         elif "returncode" in extra:
@@ -68,7 +68,7 @@ def _messages(messages: Sequence[object]) -> Iterator[Item]:
 
 
 def _usage(usage: Record) -> Claim:
-    details = mapping(usage.get("prompt_tokens_details"))
+    details = as_mapping(usage.get("prompt_tokens_details"))
     return Claim(
         tokens_in=count(usage.get("prompt_tokens")),
         tokens_out=count(usage.get("completion_tokens")),
@@ -79,7 +79,7 @@ def _usage(usage: Record) -> Claim:
 
 
 def _end(info: Record) -> Iterator[Item]:
-    cost = money(mapping(info.get("model_stats")).get("instance_cost"))
+    cost = money(as_mapping(info.get("model_stats")).get("instance_cost"))
     if cost is not None:
         yield Claim(usd=cost, is_total=False)
     ended = text(info.get("exit_status"))

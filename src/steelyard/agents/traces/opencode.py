@@ -23,9 +23,9 @@ from steelyard.agents.traces.items import (
     Success,
     ToolCall,
     ToolResult,
+    as_mapping,
     count,
     elapsed_ns,
-    mapping,
     money,
     status,
     text,
@@ -33,7 +33,7 @@ from steelyard.agents.traces.items import (
 
 
 def parse_opencode(record: Record) -> Sequence[Item] | None:
-    kind, part = text(record.get("type")), mapping(record.get("part"))
+    kind, part = text(record.get("type")), as_mapping(record.get("part"))
     if kind == "step_start":
         return (SessionStart(text(record.get("sessionID"))),)
     if kind == "text":
@@ -43,9 +43,9 @@ def parse_opencode(record: Record) -> Sequence[Item] | None:
     if kind == "step_finish":
         return tuple(_step(part))
     if kind == "error":
-        error = mapping(record.get("error"))
+        error = as_mapping(record.get("error"))
         why = (
-            text(mapping(error.get("data")).get("message"))
+            text(as_mapping(error.get("data")).get("message"))
             or text(error.get("message"))
             or text(error.get("name"))
         )
@@ -58,12 +58,12 @@ def parse_opencode(record: Record) -> Sequence[Item] | None:
 
 
 def _tool(part: Record) -> Iterator[Item]:
-    call, tool, state = text(part.get("callID")), text(part.get("tool")), mapping(part.get("state"))
+    call, tool, state = text(part.get("callID")), text(part.get("tool")), as_mapping(part.get("state"))
     yield ToolCall(call, tool, state.get("input"))
-    exit_code = status(mapping(state.get("metadata")).get("exit"))
+    exit_code = status(as_mapping(state.get("metadata")).get("exit"))
     failed = state.get("status") != "completed" or bool(exit_code) or tool == "invalid"
     error = text(state.get("error"))
-    times = mapping(state.get("time"))
+    times = as_mapping(state.get("time"))
     wall_ns = elapsed_ns(times.get("start"), times.get("end"), 1_000_000)
     yield ToolResult(call, text(state.get("output")) or error, failed, exit_code, wall_ns)
     if "rejected permission" in error or "permission" in error.lower():
@@ -71,8 +71,8 @@ def _tool(part: Record) -> Iterator[Item]:
 
 
 def _step(part: Record) -> Iterator[Item]:
-    tokens = mapping(part.get("tokens"))
-    cache = mapping(tokens.get("cache"))
+    tokens = as_mapping(part.get("tokens"))
+    cache = as_mapping(tokens.get("cache"))
     read, written = count(cache.get("read")), count(cache.get("write"))
     out = count(tokens.get("output")) + count(tokens.get("reasoning"))
     yield Claim(

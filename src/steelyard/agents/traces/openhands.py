@@ -25,8 +25,8 @@ from steelyard.agents.traces.items import (
     Success,
     ToolCall,
     ToolResult,
+    as_mapping,
     count,
-    mapping,
     money,
     sequence,
     status,
@@ -51,9 +51,9 @@ def parse_state(record: Record) -> Iterator[Item]:
     """The session's name, and what the client counted for each of its uses of a model."""
     if name := text(record.get("id")):
         yield SessionStart(name)
-    for used in mapping(mapping(record.get("stats")).get("usage_to_metrics")).values():
-        metrics = mapping(used)
-        tokens = mapping(metrics.get("accumulated_token_usage"))
+    for used in as_mapping(as_mapping(record.get("stats")).get("usage_to_metrics")).values():
+        metrics = as_mapping(used)
+        tokens = as_mapping(metrics.get("accumulated_token_usage"))
         yield Claim(
             count(tokens.get("prompt_tokens")),
             count(tokens.get("completion_tokens")),
@@ -68,13 +68,13 @@ def parse_state(record: Record) -> Iterator[Item]:
 
 def _message(record: Record) -> Iterator[Item]:
     if record.get("source") == "agent":
-        said = _join(mapping(record.get("llm_message")).get("content"))
+        said = _join(as_mapping(record.get("llm_message")).get("content"))
         yield Message(said)
         yield Success(said)
 
 
 def _action(record: Record) -> Iterator[Item]:
-    action, tool = mapping(record.get("action")), text(record.get("tool_name"))
+    action, tool = as_mapping(record.get("action")), text(record.get("tool_name"))
     if thought := _join(record.get("thought")):
         yield Message(thought)
     if action.get("kind") == "FinishAction":
@@ -88,7 +88,7 @@ def _action(record: Record) -> Iterator[Item]:
 
 
 def _observation(record: Record) -> Iterator[Item]:
-    seen = mapping(record.get("observation"))
+    seen = as_mapping(record.get("observation"))
     code = status(seen.get("exit_code"))
     yield ToolResult(_call(record), _join(seen.get("content")), bool(seen.get("is_error") or code), code)
 
@@ -124,4 +124,4 @@ def _call(record: Record) -> str:
 
 
 def _join(content: Any) -> str:
-    return "\n".join(filter(None, (text(mapping(part).get("text")) for part in sequence(content))))
+    return "\n".join(filter(None, (text(as_mapping(part).get("text")) for part in sequence(content))))

@@ -44,7 +44,7 @@ def one_result(
     )
 
 
-def joined(group: object, name: object) -> str:
+def join_id(group: object, name: object) -> str:
     """`group::name`; once, where both are the same or one of them is missing."""
     parts = [one_line(group), one_line(name)]
     return "::".join(dict.fromkeys(part for part in parts if part))

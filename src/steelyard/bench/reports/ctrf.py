@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.bench.reports.base import RERUN, as_declared, joined, one_result, some
+from steelyard.bench.reports.base import RERUN, as_declared, join_id, one_result, some
 from steelyard.bench.reports.loading import json_object, number, rows, table, texts, word
 from steelyard.bench.suite.reported import Result, ResultOutcome
 
@@ -39,4 +39,4 @@ def _result(row: dict[str, Any]) -> Result:
     outcome, detail = _STATUS.get(word(row, "status"), "error"), word(row, "message")
     if outcome == "passed" and (row.get("flaky") is True or number(row, "retries") > 0):
         outcome, detail = "failed", f"{RERUN}: {detail}".rstrip(": ")
-    return one_result(joined(suite, word(row, "name")), outcome, detail, word(row, "filePath"))
+    return one_result(join_id(suite, word(row, "name")), outcome, detail, word(row, "filePath"))

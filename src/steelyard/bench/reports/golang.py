@@ -14,7 +14,7 @@ import re
 from dataclasses import field
 from typing import Any
 
-from steelyard.bench.reports.base import RERUN, BadReport, joined, one_result, some
+from steelyard.bench.reports.base import RERUN, BadReport, join_id, one_result, some
 from steelyard.bench.reports.loading import json_lines, word
 from steelyard.bench.suite.reported import MAX_RESULTS, MAX_TEXT, WORST_FIRST, Result, ResultOutcome
 from steelyard.deferred.data_class import dataclass
@@ -78,7 +78,7 @@ def _results(packages: dict[str, _TestRecord], tests: dict[tuple[str, str], _Tes
     problems: list[str] = []
     bad: set[str] = set()
     for (package, name), record in tests.items():
-        result = _result(joined(package, name), record)
+        result = _result(join_id(package, name), record)
         results.append(result)
         if result.outcome in {"failed", "error"}:
             bad.add(package)

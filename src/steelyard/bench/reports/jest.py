@@ -12,7 +12,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.bench.reports.base import RERUN, BadReport, as_declared, in_workspace, joined, one_result, some
+from steelyard.bench.reports.base import (
+    RERUN,
+    BadReport,
+    as_declared,
+    in_workspace,
+    join_id,
+    one_result,
+    some,
+)
 from steelyard.bench.reports.loading import first_text, json_object, number, rows, texts, word
 from steelyard.bench.suite.reported import Result, ResultOutcome
 
@@ -50,7 +58,7 @@ def _result(row: dict[str, Any], file: str) -> Result:
     elif outcome == "passed" and (number(row, "invocations") > 1 or detail):
         # vitest keeps the failures of the earlier tries and no count of them.
         outcome, detail = "failed", f"{RERUN}: {detail}".rstrip(": ")
-    return one_result(joined(in_workspace(file), name), outcome, detail, file, row.get("title"))
+    return one_result(join_id(in_workspace(file), name), outcome, detail, file, row.get("title"))
 
 
 def _agrees(report: dict[str, Any], results: list[Result]) -> None:

@@ -22,7 +22,7 @@ from steelyard.bench.reports.base import (
     RERUN,
     BadReport,
     in_workspace,
-    joined,
+    join_id,
     one_line,
     one_result,
     some,
@@ -152,7 +152,7 @@ class _Reader:
         file = attributes.get("file") or attributes.get("filepath") or ""
         if not file and _PATH.fullmatch(group):  # bats and deno write the file where others write the class
             file = group
-        self.cases.append(_Case(joined(in_workspace(group), attributes.get("name")), file, outcome))
+        self.cases.append(_Case(join_id(in_workspace(group), attributes.get("name")), file, outcome))
         for suite in self.suites:
             suite.tests += 1
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
-from steelyard.bench.reports.base import BadReport, joined, one_result, some
+from steelyard.bench.reports.base import BadReport, join_id, one_result, some
 from steelyard.bench.reports.loading import json_lines, number, word
 from steelyard.bench.suite.reported import MAX_RESULTS, Result, ResultOutcome
 from steelyard.deferred.data_class import dataclass
@@ -57,7 +57,7 @@ class _Stream:
             text = word(event, "message") or word(event, "stdout")
             outcome = _EVENTS.get(what, "passed" if kind == "bench" else "error")
             self.results.append(
-                one_result(joined(self.target, name), outcome, "" if outcome == "passed" else text)
+                one_result(join_id(self.target, name), outcome, "" if outcome == "passed" else text)
             )
 
     def _suite_ends(self) -> None:

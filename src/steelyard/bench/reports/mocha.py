@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.bench.reports.base import RERUN, as_declared, in_workspace, joined, one_result, some
+from steelyard.bench.reports.base import RERUN, as_declared, in_workspace, join_id, one_result, some
 from steelyard.bench.reports.loading import json_object, number, rows, table, word
 from steelyard.bench.suite.reported import Result, ResultOutcome
 
@@ -41,5 +41,5 @@ def _result(row: dict[str, Any], outcome: ResultOutcome) -> Result:
     file = word(row, "file")
     title = word(row, "title")
     return one_result(
-        joined(in_workspace(file), word(row, "fullTitle") or title), outcome, detail, file, title
+        join_id(in_workspace(file), word(row, "fullTitle") or title), outcome, detail, file, title
     )

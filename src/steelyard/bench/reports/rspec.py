@@ -13,7 +13,7 @@ from steelyard.bench.reports.base import (
     BadReport,
     as_declared,
     in_workspace,
-    joined,
+    join_id,
     one_line,
     one_result,
     some,
@@ -44,4 +44,4 @@ def _result(row: dict[str, Any]) -> Result:
     file = word(row, "file_path")
     name = word(row, "full_description") or word(row, "description")
     outcome = _STATUS.get(word(row, "status"), "error")
-    return one_result(joined(in_workspace(file), name), outcome, detail, file)
+    return one_result(join_id(in_workspace(file), name), outcome, detail, file)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.suite.suite import Suite
 from steelyard.sandboxes.base import CommandResult, Sandbox
 
 
-class Ran(NamedTuple):
+class RunnerResult(NamedTuple):
     finished: CommandResult
-    reported: Reported
+    reported: SuiteReport
 
 
 class Runner(Protocol):
@@ -29,4 +29,4 @@ class Runner(Protocol):
     def claims(self, suite: Suite) -> bool:
         """Whether this runner knows the command."""
 
-    def run(self, sandbox: Sandbox, suite: Suite) -> Ran: ...
+    def run(self, sandbox: Sandbox, suite: Suite) -> RunnerResult: ...

@@ -36,10 +36,10 @@ class Step:
     def plain(self, place: int) -> str:
         """The word at a place as the program will see it; "" beyond the end, or if only the shell can tell."""
         words = self.words[self.assigned :]
-        return unquoted(words[place]) if 0 <= place < len(words) else ""
+        return unquote_word(words[place]) if 0 <= place < len(words) else ""
 
     def plain_words(self) -> list[str]:
-        return [unquoted(word) for word in self.words[self.assigned :]]
+        return [unquote_word(word) for word in self.words[self.assigned :]]
 
     def with_words(self, place: int, *added: str) -> Step:
         """With further words, quoted, after the word at `place`."""
@@ -74,7 +74,7 @@ class Step:
         return replace(self, words=tuple(words))
 
 
-def unquoted(word: str) -> str:
+def unquote_word(word: str) -> str:
     try:
         parts = shlex.split(word)
     except ValueError:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from steelyard.bench.kept_output import STREAM_BYTES
-from steelyard.bench.runners.base import Ran
-from steelyard.bench.suite.reported import Reported, Result
+from steelyard.bench.runners.base import RunnerResult
+from steelyard.bench.suite.reported import Result, SuiteReport
 from steelyard.bench.suite.suite import Suite
 from steelyard.sandboxes.base import Command, CommandResult, Sandbox
 
@@ -21,11 +21,11 @@ class ExitCode:
         del suite
         return True
 
-    def run(self, sandbox: Sandbox, suite: Suite) -> Ran:
+    def run(self, sandbox: Sandbox, suite: Suite) -> RunnerResult:
         finished = run_in_shell(sandbox, suite)
         outcome, detail = ("passed", "") if finished.exit_code == 0 else ("failed", how_it_ended(finished))
         result = Result(suite.command, outcome, detail)  # type: ignore[arg-type]  # one of the two
-        return Ran(finished, Reported(self.NAME, "exit_code", (result,)))
+        return RunnerResult(finished, SuiteReport(self.NAME, "exit_code", (result,)))
 
 
 def run_in_shell(sandbox: Sandbox, suite: Suite, command: str = "") -> CommandResult:

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from steelyard.bench.reports.ctrf import parse_ctrf
 from steelyard.bench.reports.junit import parse_junit
-from steelyard.bench.runners.base import Ran
-from steelyard.bench.runners.reporting import Asked, ReportRunner, run_and_read
+from steelyard.bench.runners.base import RunnerResult
+from steelyard.bench.runners.reporting import ReportCommand, ReportRunner, run_and_read
 from steelyard.bench.suite.reported import Result
 from steelyard.bench.suite.suite import Suite
 from steelyard.sandboxes.base import Sandbox
@@ -24,8 +24,8 @@ class JunitFiles:
     def claims(self, suite: Suite) -> bool:
         return bool(suite.report)
 
-    def run(self, sandbox: Sandbox, suite: Suite) -> Ran:
-        asked = Asked(suite.command, patterns=(suite.report.removeprefix("./") or "*.xml",))
+    def run(self, sandbox: Sandbox, suite: Suite) -> RunnerResult:
+        asked = ReportCommand(suite.command, patterns=(suite.report.removeprefix("./") or "*.xml",))
         tool = ReportRunner(self.NAME, lambda *_: asked, parse_report)
         return run_and_read(tool, sandbox, suite, asked, "")
 

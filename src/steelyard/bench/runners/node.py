@@ -29,23 +29,23 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from steelyard.bench.kept_output import STREAM_BYTES
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.runners.exit_code import how_it_ended
-from steelyard.bench.runners.node_command import NodeCommand, chosen, node_command
+from steelyard.bench.runners.node_command import NodeCommand, node_command, select_files
 from steelyard.bench.runners.node_story import (
     Source,
     Story,
+    find_tampering,
     parse_story,
     results,
-    tampering,
-    unfinished,
-    unreported,
+    unfinished_test,
+    unreported_tests,
 )
-from steelyard.bench.suite.reported import Reported, Result, merged
+from steelyard.bench.suite.reported import Result, SuiteReport, merge_results
 from steelyard.bench.suite.suite import Suite
 from steelyard.deferred.data_class import dataclass
-from steelyard.sandboxes.base import Captured, Command, CommandResult, Sandbox
-from steelyard.sandboxes.init.capture import joined
+from steelyard.sandboxes.base import CapturedOutput, Command, CommandResult, Sandbox
+from steelyard.sandboxes.init.capture import join_streams
 
 INSIDE = Path(__file__).parents[1] / "inside" / "node"
 MAX_FILES = 5_000
@@ -70,11 +70,13 @@ class Node:
     def claims(self, suite: Suite) -> bool:
         return node_command(suite) is not None
 
-    def run(self, sandbox: Sandbox, suite: Suite) -> Ran:
+    def run(self, sandbox: Sandbox, suite: Suite) -> RunnerResult:
         command = node_command(suite)
         if command is None:
             why = f"not a command of Node's test runner: {suite.command}"
-            return Ran(CommandResult(None, not_started=why), Reported(self.NAME, "reporter", problems=(why,)))
+            return RunnerResult(
+                CommandResult(None, not_started=why), SuiteReport(self.NAME, "reporter", problems=(why,))
+            )
         return _Run(sandbox, suite, command).everything()
 
 
@@ -98,7 +100,7 @@ class _Run:
     ends: list[CommandResult] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
-    def everything(self) -> Ran:
+    def everything(self) -> RunnerResult:
         files = self._files()
         self.problems += [files.problem] if files.problem else []
         self.ends += [files.finished] if files.finished else []
@@ -107,14 +109,14 @@ class _Run:
             self.ends.append(finished)
             if finished.timed_out or finished.lost or finished.not_started:
                 break
-        reported = Reported(
+        reported = SuiteReport(
             Node.NAME,
             "reporter",
-            merged(self.found),
+            merge_results(self.found),
             tuple(self.problems[:MAX_NOTES]),
             tuple(self.tampered)[:MAX_NOTES],
         )
-        return Ran(_together(self.ends), reported)
+        return RunnerResult(_together(self.ends), reported)
 
     @property
     def _left_s(self) -> float:
@@ -132,7 +134,7 @@ class _Run:
         if _OLD.match(version):
             return _Files([], {}, f"node {version} is too old: 18.19 or newer is needed", done)
         typed = bool(_STRIPS_TYPES.match(version)) or _loads_types(self.command)
-        paths = chosen(self.command, below, typescript=typed)
+        paths = select_files(self.command, below, typescript=typed)
         if len(paths) > MAX_FILES:
             return _Files([], {}, f"{len(paths)} files of tests; {MAX_FILES} are allowed", done)
         return (
@@ -187,7 +189,7 @@ class _Run:
         if digest is not None and story.begun is not None and story.begun.digest != digest:
             story.tampering.append("the file was rewritten while tests ran")
         self._understand(path, story, started)
-        return replace(started, stdout=Captured())
+        return replace(started, stdout=CapturedOutput())
 
     def _argv(self, path: str) -> tuple[str, ...]:
         # What it prints is for people; Node's default reporter breaks down over some values.
@@ -198,11 +200,11 @@ class _Run:
         file = posixpath.normpath(posixpath.join(self.suite.cwd, path))
         found = results(story, file)
         self.found += found
-        self.tampered.update(dict.fromkeys(f"{file}: {one}" for one in tampering(story)))
+        self.tampered.update(dict.fromkeys(f"{file}: {one}" for one in find_tampering(story)))
         problem = self._problem(story, finished)
         if problem:
             self.problems.append(f"{file}: {problem}")
-            self.found += [] if self.command.filters else unreported(story, file)
+            self.found += [] if self.command.filters else unreported_tests(story, file)
         elif not any(one.outcome in {"failed", "error"} for one in found):
             self.found += _file_results(story, finished, file)
 
@@ -216,7 +218,7 @@ class _Run:
             # What was thrown may quote a hidden test; it is in the output, and this sentence in result lines.
             how = "an error was not caught" if story.uncaught else how_it_ended(finished)
             return f"ended before its report was complete: {how}"
-        left = "" if self.command.filters else unfinished(story)
+        left = "" if self.command.filters else unfinished_test(story)
         return f"{left}: registered but never reported" if left else self._not_whole(story, finished)
 
     def _not_whole(self, story: Story, finished: CommandResult) -> str:
@@ -254,8 +256,8 @@ def _together(ends: list[CommandResult]) -> CommandResult:
         odd or CommandResult(code),
         wall_ns=sum(one.wall_ns for one in ends),
         cpu_ns=sum(one.cpu_ns for one in ends),
-        stdout=Captured(),
-        stderr=joined((one.stderr for one in ends), 2 * KEPT, STREAM_BYTES),
+        stdout=CapturedOutput(),
+        stderr=join_streams((one.stderr for one in ends), 2 * KEPT, STREAM_BYTES),
     )
 
 
@@ -264,7 +266,7 @@ def _loads_types(command: NodeCommand) -> bool:
     return any(word.startswith(loaders) for word in command.options)
 
 
-def _last_line(stream: Captured) -> str:
+def _last_line(stream: CapturedOutput) -> str:
     lines = [line for line in stream.text.splitlines() if line.strip()]
     return lines[-1][:200] if lines else ""
 

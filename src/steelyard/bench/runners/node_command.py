@@ -146,7 +146,7 @@ def script_of(package_json: bytes, words: Iterable[str]) -> str | None:
     return script if isinstance(script, str) and not around else None
 
 
-def chosen(command: NodeCommand, files: Iterable[str], *, typescript: bool) -> list[str]:
+def select_files(command: NodeCommand, files: Iterable[str], *, typescript: bool) -> list[str]:
     """Which of the files below are run, in order; a path that is neither file nor folder is run all the same."""
     known = sorted(path for path in files if (_TYPED if typescript else _SCRIPT).search(path))
     if not command.paths:

@@ -138,13 +138,13 @@ def results(story: Story, file: str) -> list[Result]:
     return found
 
 
-def unreported(story: Story, file: str) -> list[Result]:
+def unreported_tests(story: Story, file: str) -> list[Result]:
     """The tests that were registered and have no result."""
     reported = Counter(" > ".join(event.path) for event in story.events)
     return [Result(f"{file}::{path}", "error", NEVER_RAN, file) for path in Counter(story.paths) - reported]
 
 
-def tampering(story: Story) -> Iterator[str]:
+def find_tampering(story: Story) -> Iterator[str]:
     """What was replaced, and every pass that no body stands for."""
     yield from story.tampering
     good = Counter(story.names[n] for n, how in story.ended.items() if how == {"ok"} and n in story.names)
@@ -156,7 +156,7 @@ def tampering(story: Story) -> Iterator[str]:
         yield "a hook failed, but no failure was reported"
 
 
-def unfinished(story: Story) -> str:
+def unfinished_test(story: Story) -> str:
     """The name of a test that was registered and never reported."""
     left = Counter(story.names.values()) - Counter(event.path[-1] for event in story.events)
     return next(iter(left), "")

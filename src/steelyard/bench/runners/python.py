@@ -22,13 +22,13 @@ from typing import Any, ClassVar, Literal
 from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.reports.base import BadReport
 from steelyard.bench.reports.junit import parse_junit
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.runners.exit_code import how_it_ended
 from steelyard.bench.runners.python_command import PythonCommand, python_command
 from steelyard.bench.suite.declared_ids import names_a_case
-from steelyard.bench.suite.reported import MAX_RESULTS, NEVER_RAN, Reported, Result, merged
+from steelyard.bench.suite.reported import MAX_RESULTS, NEVER_RAN, Result, SuiteReport, merge_results
 from steelyard.bench.suite.suite import Suite
-from steelyard.sandboxes.base import Captured, Command, CommandResult, Sandbox
+from steelyard.sandboxes.base import CapturedOutput, Command, CommandResult, Sandbox
 
 INSIDE = Path(__file__).parents[1] / "inside" / "python"
 MAX_REPORT_BYTES = 256 << 20
@@ -75,18 +75,20 @@ class Python:
         # What a program does is not known, but ids in unittest's form show what its author expects.
         return not command.program or any(map(names_a_case, suite.declared))
 
-    def run(self, sandbox: Sandbox, suite: Suite) -> Ran:
+    def run(self, sandbox: Sandbox, suite: Suite) -> RunnerResult:
         command = python_command(suite.argv)
         if command is None or command.module != self.NAME:
             why = f"`{suite.command}` is not a command of {self.NAME}"
-            return Ran(CommandResult(None, not_started=why), Reported(self.NAME, "reporter", problems=(why,)))
+            return RunnerResult(
+                CommandResult(None, not_started=why), SuiteReport(self.NAME, "reporter", problems=(why,))
+            )
         theirs = next((word for word in (suite.argv[0], command.program) if word in suite.theirs), "")
         if theirs:
             why = f"`{theirs}` comes from the change"
-            return Ran(CommandResult(126), Reported(self.NAME, "reporter", problems=(why,)))
+            return RunnerResult(CommandResult(126), SuiteReport(self.NAME, "reporter", problems=(why,)))
         return self._run(sandbox, suite, command)
 
-    def _run(self, sandbox: Sandbox, suite: Suite, command: PythonCommand) -> Ran:
+    def _run(self, sandbox: Sandbox, suite: Suite, command: PythonCommand) -> RunnerResult:
         nonce = secrets.token_hex(16)
         output = bytearray()
 
@@ -106,18 +108,18 @@ class Python:
             on_output,
         )
         # Standard output was the channel; what the tests printed there is in the other one.
-        finished = replace(finished, stdout=Captured())
+        finished = replace(finished, stdout=CapturedOutput())
         stories = read_stories(bytes(output), nonce) if finished.exit_code == 0 else None
         if stories is None:
             return _no_report(self.NAME, suite, command, finished)
         absent = next((one for story in stories for one in story.get("absent", ())), "")
         if absent:
-            return Ran(_not_there(finished, absent, suite), Reported(self.NAME, "reporter"))
+            return RunnerResult(_not_there(finished, absent, suite), SuiteReport(self.NAME, "reporter"))
         # As the tests' process ended, not as its supervisor did.
         code, signal = max((one["exit"] or 0, one["signal"] or 0) for one in stories[1:] or stories)
-        return Ran(
+        return RunnerResult(
             replace(finished, exit_code=None if signal else code, signal=signal or None),
-            understood(self.NAME, stories),
+            report_of_stories(self.NAME, stories),
         )
 
 
@@ -136,14 +138,14 @@ def read_stories(data: bytes, nonce: str) -> list[Story] | None:
     return stories
 
 
-def _no_report(name: str, suite: Suite, command: PythonCommand, finished: CommandResult) -> Ran:
+def _no_report(name: str, suite: Suite, command: PythonCommand, finished: CommandResult) -> RunnerResult:
     if finished.exit_code == 127 and command.script:
-        return Ran(_not_there(finished, command.script, suite), Reported(name, "reporter"))
+        return RunnerResult(_not_there(finished, command.script, suite), SuiteReport(name, "reporter"))
     why = f"the supervisor of the tests did not report ({how_it_ended(finished)})"
-    return Ran(finished, Reported(name, "reporter", problems=(why,)))
+    return RunnerResult(finished, SuiteReport(name, "reporter", problems=(why,)))
 
 
-def understood(name: str, stories: list[Story]) -> Reported:
+def report_of_stories(name: str, stories: list[Story]) -> SuiteReport:
     """What the tests' processes reported, and whether it is consistent."""
     if "junit" in stories[0]:
         return _own(name, stories[0])
@@ -152,10 +154,10 @@ def understood(name: str, stories: list[Story]) -> Reported:
     if name == "pytest":
         problems += _strangers(results)
     problems += [one for story in stories for one in _ending(story, collects=_collects(story, stories))]
-    return Reported(
+    return SuiteReport(
         name,
         "reporter",
-        merged(results[:MAX_RESULTS]),
+        merge_results(results[:MAX_RESULTS]),
         tuple(dict.fromkeys(problems)),
         tuple(dict.fromkeys(one for story in stories for one in story["tampering"])),
         own_runner=any(story.get("part") for story in stories),
@@ -230,7 +232,7 @@ def _agreeing(code: int, results: list[Result]) -> list[str]:
     return [f"the runner ended with exit {code}{_MEANING.get(code, '')} although {what}"]
 
 
-def _own(name: str, story: Story) -> Reported:
+def _own(name: str, story: Story) -> SuiteReport:
     """The report that the tree's own runner left, and its exit code."""
     problems, results = [], []
     if story["junit"] is None:
@@ -242,7 +244,7 @@ def _own(name: str, story: Story) -> Reported:
             problems.append(f"the report of the tree's own runner: {error}")
     code = -1 if story["exit"] is None else story["exit"]
     problems += _agreeing(code, results)
-    return Reported(name, "report_file", merged(results), tuple(problems), own_runner=True)
+    return SuiteReport(name, "report_file", merge_results(results), tuple(problems), own_runner=True)
 
 
 def _by_node_id(result: Result) -> Result:

@@ -20,11 +20,11 @@ from dataclasses import field, replace
 from typing import NamedTuple
 
 from steelyard.bench.kept_output import STREAM_BYTES
-from steelyard.bench.reports.base import MAX_REPORT_BYTES, NO_TEST, RERUN, BadReport, joined, one_line
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.reports.base import MAX_REPORT_BYTES, NO_TEST, RERUN, BadReport, join_id, one_line
+from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.runners.command_line import Step, last_step
 from steelyard.bench.runners.exit_code import how_it_ended
-from steelyard.bench.suite.reported import Reported, Result, merged
+from steelyard.bench.suite.reported import Result, SuiteReport, merge_results
 from steelyard.bench.suite.suite import Suite
 from steelyard.deferred.data_class import dataclass
 from steelyard.sandboxes.base import Command, CommandResult, Sandbox
@@ -38,7 +38,7 @@ _READ = 'for f do printf "%s\\0" "$f"; head -c "$0" -- "$f" | base64 -w0; printf
 Parser = Callable[[bytes], list[Result]]
 
 
-class Asked(NamedTuple):
+class ReportCommand(NamedTuple):
     """A command line that will leave a report behind."""
 
     text: str
@@ -55,7 +55,7 @@ class ReportFile(NamedTuple):
     data: bytes
 
 
-Adapt = Callable[[Step, str], Asked | None]
+Adapt = Callable[[Step, str], ReportCommand | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,29 +72,31 @@ class ReportRunner:
         step = last_step(suite.command)
         return step is not None and self.adapt(step, "/tmp/_") is not None  # noqa: S108  # never opened
 
-    def run(self, sandbox: Sandbox, suite: Suite) -> Ran:
+    def run(self, sandbox: Sandbox, suite: Suite) -> RunnerResult:
         folder = f"/tmp/{secrets.token_hex(12)}"  # noqa: S108  # the sandbox's; it cannot be guessed before
         step = last_step(suite.command)
         asked = self.adapt(step, folder) if step is not None else None
         if asked is None:
             why = f"`{suite.command}` is not a command of {self.NAME}"
-            return Ran(
-                CommandResult(None, not_started=why), Reported(self.NAME, "report_file", problems=(why,))
+            return RunnerResult(
+                CommandResult(None, not_started=why), SuiteReport(self.NAME, "report_file", problems=(why,))
             )
         if asked.program in suite.theirs:
             why = f"`{asked.program}` comes from the change"
-            return Ran(CommandResult(126), Reported(self.NAME, "report_file", problems=(why,)))
+            return RunnerResult(CommandResult(126), SuiteReport(self.NAME, "report_file", problems=(why,)))
         return run_and_read(self, sandbox, suite, asked, folder)
 
 
-def run_and_read(runner: ReportRunner, sandbox: Sandbox, suite: Suite, asked: Asked, folder: str) -> Ran:
+def run_and_read(
+    runner: ReportRunner, sandbox: Sandbox, suite: Suite, asked: ReportCommand, folder: str
+) -> RunnerResult:
     finished = sandbox.run(_command(suite, asked, folder))
     read = _read(sandbox, asked.patterns, folder)
     if finished.exit_code is None:
         problem = f"the tests did not finish: {how_it_ended(finished)}"
-        return Ran(finished, Reported(runner.NAME, "report_file", problems=(problem,)))
+        return RunnerResult(finished, SuiteReport(runner.NAME, "report_file", problems=(problem,)))
     if read.lost:  # whose fault that was, the bench finds out
-        return Ran(read, Reported(runner.NAME, "report_file", problems=("the sandbox died",)))
+        return RunnerResult(read, SuiteReport(runner.NAME, "report_file", problems=("the sandbox died",)))
     try:
         results, problems = _parse(runner, _files(read), folder)
     except BadReport as bad:
@@ -103,7 +105,9 @@ def run_and_read(runner: ReportRunner, sandbox: Sandbox, suite: Suite, asked: As
         problems = disagreements(finished, results)
     elif finished.exit_code:
         problems = [f"{problems[0]} (exit {finished.exit_code})", *problems[1:]]
-    return Ran(finished, Reported(runner.NAME, "report_file", merged(results), tuple(problems)))
+    return RunnerResult(
+        finished, SuiteReport(runner.NAME, "report_file", merge_results(results), tuple(problems))
+    )
 
 
 def disagreements(finished: CommandResult, results: Sequence[Result]) -> list[str]:
@@ -167,10 +171,10 @@ def _parse(runner: ReportRunner, found: list[ReportFile], folder: str) -> tuple[
 
 
 def _of_file(result: Result, path: str) -> Result:
-    return replace(result, id=joined(path, result.id), file=one_line(path))
+    return replace(result, id=join_id(path, result.id), file=one_line(path))
 
 
-def _command(suite: Suite, asked: Asked, folder: str) -> Command:
+def _command(suite: Suite, asked: ReportCommand, folder: str) -> Command:
     into = f" > {folder}/report" if asked.prints else ""
     first = f"mkdir -m 700 {folder} || exit 125; "
     if asked.patterns:

@@ -6,8 +6,8 @@ import secrets
 from typing import ClassVar
 
 from steelyard.bench.reports.tap import parse_tap
-from steelyard.bench.runners.base import Ran
-from steelyard.bench.runners.reporting import Asked, ReportRunner, run_and_read
+from steelyard.bench.runners.base import RunnerResult
+from steelyard.bench.runners.reporting import ReportCommand, ReportRunner, run_and_read
 from steelyard.bench.suite.suite import Suite
 from steelyard.sandboxes.base import Sandbox
 
@@ -20,8 +20,8 @@ class PrintsTap:
         del suite
         return False
 
-    def run(self, sandbox: Sandbox, suite: Suite) -> Ran:
-        asked = Asked(f"{{ {suite.command}\n}}", prints=True)
+    def run(self, sandbox: Sandbox, suite: Suite) -> RunnerResult:
+        asked = ReportCommand(f"{{ {suite.command}\n}}", prints=True)
         tool = ReportRunner(self.NAME, lambda *_: asked, parse_tap)
         folder = f"/tmp/{secrets.token_hex(12)}"  # noqa: S108  # the sandbox's
         return run_and_read(tool, sandbox, suite, asked, folder)

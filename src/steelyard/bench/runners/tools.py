@@ -15,7 +15,7 @@ from steelyard.bench.reports.mocha import parse_mocha
 from steelyard.bench.reports.rspec import parse_rspec
 from steelyard.bench.reports.tap import parse_tap
 from steelyard.bench.runners.command_line import Step
-from steelyard.bench.runners.reporting import SETTINGS, Adapt, Asked, ReportRunner
+from steelyard.bench.runners.reporting import SETTINGS, Adapt, ReportCommand, ReportRunner
 
 # Words that start the program named after them, and hand it all that follows.
 _LAUNCHERS = (
@@ -62,14 +62,14 @@ def _program(step: Step, *names: str) -> int | None:
 def _adding(names: tuple[str, ...], *options: str, env: dict[str, str] | None = None) -> Adapt:
     """The options after the program; `{}` in them is our folder."""
 
-    def adapt(step: Step, folder: str) -> Asked | None:
+    def adapt(step: Step, folder: str) -> ReportCommand | None:
         place = _program(step, *names)
         if place is None:
             return None
         program = step.plain(place)
         variables = {name: value.replace("{}", folder) for name, value in (env or {}).items()}
         changed = step.with_words(place, *(one.replace("{}", folder) for one in options))
-        return Asked(changed.text, variables, program=program)
+        return ReportCommand(changed.text, variables, program=program)
 
     return adapt
 
@@ -78,13 +78,13 @@ def _adding(names: tuple[str, ...], *options: str, env: dict[str, str] | None = 
 _BAIL = ("--bail", "-b")
 
 
-def _jest(step: Step, folder: str) -> Asked | None:
+def _jest(step: Step, folder: str) -> ReportCommand | None:
     return _adding(("jest", "jest.js"), "--json", "--outputFile={}/report")(
         step.without_flags(*_BAIL), folder
     )
 
 
-def _vitest(step: Step, folder: str) -> Asked | None:
+def _vitest(step: Step, folder: str) -> ReportCommand | None:
     step = step.without_flags("--bail")
     place = _program(step, "vitest", "vitest.mjs")
     if place is None or step.plain(place + 1) in {"watch", "dev", "bench", "init", "list", "typecheck"}:
@@ -95,10 +95,10 @@ def _vitest(step: Step, folder: str) -> Asked | None:
         place += 1
     else:
         added.insert(0, "run")
-    return Asked(step.with_words(place, *added).text, program=program)
+    return ReportCommand(step.with_words(place, *added).text, program=program)
 
 
-def _mocha(step: Step, folder: str) -> Asked | None:
+def _mocha(step: Step, folder: str) -> ReportCommand | None:
     if _program(step, *_MOCHA) is None:
         return None
     bare = step.without("--reporter", "-R", "--reporter-option", "--reporter-options", "-O").without_flags(
@@ -108,13 +108,13 @@ def _mocha(step: Step, folder: str) -> Asked | None:
     if place is None:
         return None
     changed = bare.with_words(place, "--reporter", "json", "--reporter-option", f"output={folder}/report")
-    return Asked(changed.text, program=bare.plain(place))
+    return ReportCommand(changed.text, program=bare.plain(place))
 
 
 _MOCHA = ("mocha", "_mocha", "mocha.js", "mocha.cjs")
 
 
-def _bats(step: Step, folder: str) -> Asked | None:
+def _bats(step: Step, folder: str) -> ReportCommand | None:
     """Its report is written by a process that outlives it for a moment."""
     changed = _adding(("bats",), "--report-formatter", "junit", "--output", "{}")(step, folder)
     if changed is None:
@@ -124,20 +124,20 @@ def _bats(step: Step, folder: str) -> Asked | None:
     return changed._replace(text=f"{changed.text}; ended=$?; {wait}; exit $ended")
 
 
-def _go(step: Step, folder: str) -> Asked | None:
+def _go(step: Step, folder: str) -> ReportCommand | None:
     del folder
     words = step.plain_words()
     if words[:2] != ["go", "test"] or {"-c", "-list"} & set(words):
         return None
     step = step.without_flags("-failfast", "--failfast")
-    return Asked((step if "-json" in words else step.with_words(1, "-json")).text, prints=True)
+    return ReportCommand((step if "-json" in words else step.with_words(1, "-json")).text, prints=True)
 
 
-def _deno(step: Step, folder: str) -> Asked | None:
+def _deno(step: Step, folder: str) -> ReportCommand | None:
     words = step.plain_words()
     if words[:2] != ["deno", "test"] or {"--no-run", "--watch"} & set(words):
         return None
-    return Asked(step.with_words(1, f"--junit-path={folder}/report").text)
+    return ReportCommand(step.with_words(1, f"--junit-path={folder}/report").text)
 
 
 # libtest speaks JSON only where unstable options are allowed. The tests are compiled first without that, so that no
@@ -149,7 +149,7 @@ _EACH_TARGET = (
 )
 
 
-def _cargo(step: Step, folder: str) -> Asked | None:
+def _cargo(step: Step, folder: str) -> ReportCommand | None:
     del folder
     words = step.plain_words()
     if words[:2] not in (["cargo", "test"], ["cargo", "t"]) or {"--no-run", "--bench", "--benches"} & set(
@@ -163,28 +163,28 @@ def _cargo(step: Step, folder: str) -> Asked | None:
         run = run.with_words(build - 1 - step.assigned, "--")
     run = run.with_words(build - step.assigned, "-Z", "unstable-options", "--format", "json")
     run = run.with_words(1, "--no-fail-fast", "--config", _EACH_TARGET)
-    return Asked(f"{compile_only.text} && {run.text}", prints=True)
+    return ReportCommand(f"{compile_only.text} && {run.text}", prints=True)
 
 
-def _nextest(step: Step, folder: str) -> Asked | None:
+def _nextest(step: Step, folder: str) -> ReportCommand | None:
     words = step.plain_words()
     if words[:3] != ["cargo", "nextest", "run"] and words[:3] != ["cargo", "nextest", "r"]:
         return None
     settings = f"{folder}/{SETTINGS}"
     wrote = f"printf '[profile.default.junit]\\npath = \"{folder}/report\"\\n' > {settings} && "
-    return Asked(wrote + step.with_words(2, "--tool-config-file", f"steelyard:{settings}").text)
+    return ReportCommand(wrote + step.with_words(2, "--tool-config-file", f"steelyard:{settings}").text)
 
 
 def _build_tool(names: tuple[str, ...], tasks: frozenset[str], *patterns: str) -> Adapt:
     """Build tools write where their project says: into the tree."""
 
-    def adapt(step: Step, folder: str) -> Asked | None:
+    def adapt(step: Step, folder: str) -> ReportCommand | None:
         del folder
         words = step.plain_words()
         if not words or posixpath.basename(words[0]) not in names:
             return None
         asked = {word.rpartition(":")[2] for word in words[1:] if not word.startswith("-")}
-        return Asked(step.text, patterns=patterns, program=words[0]) if asked & tasks else None
+        return ReportCommand(step.text, patterns=patterns, program=words[0]) if asked & tasks else None
 
     return adapt
 

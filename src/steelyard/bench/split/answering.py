@@ -30,7 +30,7 @@ MAX_BYTES = 1 << 30
 UNASKED = "the candidate's process sent an answer without a request"
 
 
-class Gone(Exception):
+class ProgramGone(Exception):
     """The candidate's program cannot answer this request; the message is for the tests."""
 
 
@@ -74,10 +74,10 @@ class Account:
             over = self.asks > MAX_ASKS or self.bytes > MAX_BYTES
         if over:
             self.note("tests and candidate exchanged more data than a split check allows")
-            raise Gone("more data was exchanged than a split check allows")
+            raise ProgramGone("more data was exchanged than a split check allows")
 
 
-class Answering:
+class CandidateProgram:
     """One program in the candidate's sandbox, asked one thing at a time."""
 
     def __init__(self, candidate: Candidate, launch: Launch, account: Account) -> None:
@@ -88,7 +88,7 @@ class Answering:
         self._wait_until_ready(min(START_S, max(candidate.timeout_s / 2, 5.0)))
 
     def ask(self, number: int, line: bytes, timeout_s: float) -> bytes:
-        """The answer, checked and written anew. Raises Gone, and then this program is no more."""
+        """The answer, checked and written anew. Raises ProgramGone, and then this program is no more."""
         self._refuse_early_words()
         began = time.monotonic()
         try:
@@ -136,7 +136,7 @@ class Answering:
             raise self._ended("the candidate's process ended before the first request")
         raise self._ended(UNASKED, trick=True)
 
-    def _ended(self, why: str, *, trick: bool = False) -> Gone:
+    def _ended(self, why: str, *, trick: bool = False) -> ProgramGone:
         """Why there will be no answer; an answer without a question is a problem of the whole run."""
         if self._talk.flooded:
             why, trick = "the candidate's process sent more than was requested", True
@@ -145,7 +145,7 @@ class Answering:
         self._keep_account()
         if trick:
             self._account.note(why)
-        return Gone(f"{why} ({ending(self._talk.finished)})" if by_itself else why)
+        return ProgramGone(f"{why} ({ending(self._talk.finished)})" if by_itself else why)
 
     def _keep_account(self) -> None:
         finished = self._talk.finished
@@ -162,31 +162,31 @@ class Spare:
         self._name = "node" if "node" in candidate.programs else "python"
         self._lock = threading.Lock()
         self._taken = False
-        self._made: Answering | Gone | None = None
+        self._made: CandidateProgram | ProgramGone | None = None
         self._thread = threading.Thread(target=self._start, args=(candidate, account), daemon=True)
         self._thread.start()
 
-    def take(self, name: str) -> Answering | None:
-        """The worker, once; None when it is of another kind or taken already. Raises Gone."""
+    def take(self, name: str) -> CandidateProgram | None:
+        """The worker, once; None when it is of another kind or taken already. Raises ProgramGone."""
         with self._lock:
             if name != self._name or self._taken:
                 return None
             self._taken = True
         self._thread.join()
-        if isinstance(self._made, Gone):
+        if isinstance(self._made, ProgramGone):
             raise self._made
         return self._made
 
     def end(self) -> None:
-        with suppress(Gone):
+        with suppress(ProgramGone):
             unused = self.take(self._name)
             if unused is not None:
                 unused.end()
 
     def _start(self, candidate: Candidate, account: Account) -> None:
         try:
-            self._made = Answering(candidate, candidate.programs[self._name], account)
-        except Gone as gone:
+            self._made = CandidateProgram(candidate, candidate.programs[self._name], account)
+        except ProgramGone as gone:
             self._made = gone
 
 

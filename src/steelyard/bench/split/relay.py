@@ -18,9 +18,9 @@ import orjson
 from steelyard.bench.split.answering import (
     START_S,
     Account,
-    Answering,
     Candidate,
-    Gone,
+    CandidateProgram,
+    ProgramGone,
     Spare,
     call_limit_s,
     ending,
@@ -51,7 +51,7 @@ class Connection:
         self._kinds = relay.kinds
         self._reply = reply
         self._language = ""
-        self._programs: dict[str, Answering] = {}
+        self._programs: dict[str, CandidateProgram] = {}
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
 
@@ -78,7 +78,7 @@ class Connection:
         """Every ask is answered: a test that waits for a thread which died would wait until the check's time is up."""
         try:
             return self._answered(ask, number, line)
-        except Gone as gone:
+        except ProgramGone as gone:
             return orjson.dumps({"id": number, "gone": str(gone)})
         except Exception as error:  # noqa: BLE001  # nothing that a candidate says may end this thread
             self._account.note(f"the candidate's process sent unreadable data: {type(error).__name__}")
@@ -89,7 +89,7 @@ class Connection:
     def _answered(self, ask: dict[str, Any], number: int, line: bytes) -> bytes:
         self._account.count(len(line))
         if self._account.hung_s >= MAX_HUNG * self._candidate.timeout_s:
-            raise Gone(f"the candidate hung for {self._account.hung_s:.0f} s and is not asked again")
+            raise ProgramGone(f"the candidate hung for {self._account.hung_s:.0f} s and is not asked again")
         op = ask.get("op")
         if op == "reset":
             self._forget(self._language)
@@ -102,7 +102,7 @@ class Connection:
         timeout_s = min(asked_s if isinstance(asked_s, int | float) else limit_s, self._candidate.timeout_s)
         try:
             answer = self._program(name).ask(number, line, timeout_s)
-        except Gone:
+        except ProgramGone:
             self._programs.pop(name, None)
             raise
         return self._of_its_kind(ask, number, answer) if self._kinds.concerns(self._language, ask) else answer
@@ -113,17 +113,17 @@ class Connection:
         why = self._kinds.refusal(self._language, ask, reply["ok"]) if "ok" in reply else ""
         return orjson.dumps({"id": number, "refused": why}) if why else answer
 
-    def _program(self, name: str) -> Answering:
+    def _program(self, name: str) -> CandidateProgram:
         if name not in self._programs:
             launch = self._candidate.programs.get(name)
             if launch is None:
-                raise Gone(f"there is no worker for {name[:40]!r}")
+                raise ProgramGone(f"there is no worker for {name[:40]!r}")
             with self._account.lock:
                 self._account.programs += 1
             if self._account.programs > MAX_PROGRAMS:
-                raise Gone(f"more than {MAX_PROGRAMS} candidate processes were needed")
+                raise ProgramGone(f"more than {MAX_PROGRAMS} candidate processes were needed")
             spare = self._spare.take(name)
-            self._programs[name] = spare or Answering(self._candidate, launch, self._account)
+            self._programs[name] = spare or CandidateProgram(self._candidate, launch, self._account)
         return self._programs[name]
 
     def _forget(self, name: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from steelyard.bench.runners.base import Ran, Runner
+from steelyard.bench.runners.base import Runner, RunnerResult
 from steelyard.bench.runners.python_command import python_command
 from steelyard.bench.split.answering import Account, Candidate, call_limit_s
 from steelyard.bench.split.kinds import Kinds
@@ -24,7 +24,7 @@ from steelyard.bench.split.trees import (
     package,
     unusable,
 )
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.sandboxes.base import CommandResult, ExitStats, FileOverlay, Sandbox
@@ -32,8 +32,8 @@ from steelyard.sandboxes.base import CommandResult, ExitStats, FileOverlay, Sand
 
 class InSandbox(Protocol):
     def __call__(
-        self, overlays: tuple[FileOverlay, ...], use: Callable[[Sandbox], Ran]
-    ) -> tuple[Ran, ExitStats]: ...
+        self, overlays: tuple[FileOverlay, ...], use: Callable[[Sandbox], RunnerResult]
+    ) -> tuple[RunnerResult, ExitStats]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class SplitBench:
     kinds: Kinds = field(default_factory=Kinds)  # of what the tests look up, here and on the trusted tree
 
 
-def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, ExitStats]:
+def run_split(bench: SplitBench, scratch: Path) -> tuple[RunnerResult, ExitStats]:
     """Both sandboxes live at once, the candidate's as long as the tests'. The death is the candidate's."""
     theirs = OracleFiles(bench.baseline, bench.patterns)
     names = candidate_names(bench.baseline, theirs, bench.work, bench.hidden, bench.named)
     why = unusable(names)
     if why:
-        reported = Reported(bench.runner.NAME, "reporter", problems=(why,))
-        return Ran(CommandResult(None, not_started=why), reported), ExitStats()
+        reported = SuiteReport(bench.runner.NAME, "reporter", problems=(why,))
+        return RunnerResult(CommandResult(None, not_started=why), reported), ExitStats()
     address = f"/tmp/candidate-{secrets.token_hex(8)}"  # noqa: S108  # in a sandbox, and random
     settings = _settings(bench, names, address)
     tester = (
@@ -67,7 +67,7 @@ def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, ExitStats]:
         *package(settings, names, scratch),
     )
 
-    def with_candidate(candidate: Sandbox) -> Ran:
+    def with_candidate(candidate: Sandbox) -> RunnerResult:
         there = Candidate(candidate, _programs(bench.suite, names), bench.suite.timeout_s)
         ran, exit_stats = bench.in_sandbox(
             tester, lambda sandbox_spec: _run_suite(bench, names, sandbox_spec, there, address)
@@ -78,15 +78,17 @@ def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, ExitStats]:
     return bench.in_sandbox(candidate_tree(bench.baseline, theirs, bench.work), with_candidate)
 
 
-def _run_suite(bench: SplitBench, names: Names, tester: Sandbox, there: Candidate, address: str) -> Ran:
+def _run_suite(
+    bench: SplitBench, names: Names, tester: Sandbox, there: Candidate, address: str
+) -> RunnerResult:
     relay = Relay(tester, there, address, bench.kinds)
     try:
         theirs = OracleFiles(bench.baseline, bench.patterns)
         scripts = candidate_scripts(bench.baseline, theirs, bench.work, bench.hidden)
         why = relay.wait_until_ready() or lay_stubs(tester, bench.suite, scripts)
         if why:
-            reported = Reported(bench.runner.NAME, "reporter", problems=(why,))
-            return Ran(CommandResult(None, not_started=why), reported)
+            reported = SuiteReport(bench.runner.NAME, "reporter", problems=(why,))
+            return RunnerResult(CommandResult(None, not_started=why), reported)
         ran = bench.runner.run(tester, _suite(bench.suite, names))
     finally:
         relay.close()
@@ -94,12 +96,12 @@ def _run_suite(bench: SplitBench, names: Names, tester: Sandbox, there: Candidat
     return _with(relay.account, ran, bench.suite.timeout_s)
 
 
-def _with(account: Account, ran: Ran, timeout_s: float) -> Ran:
+def _with(account: Account, ran: RunnerResult, timeout_s: float) -> RunnerResult:
     """What the relay saw, added to what the tests say."""
     finished, problems = ran.finished, [*ran.reported.problems, *account.problems]
     if account.lost:
         # A candidate whose sandbox the machine lost has not failed: the whole is tried again.
-        return Ran(CommandResult(None, lost=True), replace(ran.reported, problems=tuple(problems)))
+        return RunnerResult(CommandResult(None, lost=True), replace(ran.reported, problems=tuple(problems)))
     if finished.timed_out and account.waited_s > timeout_s / 2:
         problems.insert(
             0, f"the tests waited for the candidate for {account.waited_s:.0f} of {timeout_s:g} s"
@@ -107,7 +109,7 @@ def _with(account: Account, ran: Ran, timeout_s: float) -> Ran:
         finished = replace(finished, timed_out=False, signal=signal.SIGKILL)
     # Standard output was the channel; what the candidate printed takes its place.
     printed = account.printed.stderr if account.printed is not None else finished.stdout
-    return Ran(replace(finished, stdout=printed), replace(ran.reported, problems=tuple(problems)))
+    return RunnerResult(replace(finished, stdout=printed), replace(ran.reported, problems=tuple(problems)))
 
 
 def _settings(bench: SplitBench, names: Names, address: str) -> dict[str, object]:

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from steelyard.bench.split.programs import FOR_TESTS, INSIDE
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.steering import steers
-from steelyard.bench.twin.python.text import parsed
+from steelyard.bench.twin.python.text import parse_source
 from steelyard.filesystem.tree import prefixes
 from steelyard.sandboxes.base import FileOverlay
 
@@ -167,7 +167,7 @@ def _imported(one: FileOverlay) -> set[str]:
     """The top-level names that a hidden Python file imports, except inside a `try`."""
     if one.source is None or not one.path.endswith(".py") or one.source.stat().st_size > MAX_SOURCE_BYTES:
         return set()
-    tree = parsed(one.source.read_bytes())
+    tree = parse_source(one.source.read_bytes())
     if tree is None:
         return set()
     names: set[str] = set()

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import orjson
 
-from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.base import RunnerResult
 from steelyard.bench.split.kinds import Kinds
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.twin.trusted import how_badly_ended, reference_change, reference_fault
 from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault
@@ -27,12 +27,12 @@ ENDED_BADLY = "the suite did not finish"
 
 
 class TrustedSplit(NamedTuple):
-    reported: Reported
+    reported: SuiteReport
     has_reference: bool
     kinds: Mapping[str, frozenset[str]]
 
 
-RunSplit = Callable[[tuple[FileOverlay, ...], Kinds], Ran]
+RunSplit = Callable[[tuple[FileOverlay, ...], Kinds], RunnerResult]
 
 
 class _NotKeptError(Exception):
@@ -68,7 +68,7 @@ def trusted_split(
         return one.report
     kept = orjson.loads((folder / "report.json").read_bytes())
     kinds = {place: frozenset(found) for place, found in kept["kinds"].items()}
-    return TrustedSplit(Reported.from_json(kept["reported"]), kept["has_reference"], kinds)
+    return TrustedSplit(SuiteReport.from_json(kept["reported"]), kept["has_reference"], kinds)
 
 
 def _run(run: RunSplit, change: tuple[FileOverlay, ...] | None) -> tuple[TrustedSplit, bool]:
@@ -76,7 +76,9 @@ def _run(run: RunSplit, change: tuple[FileOverlay, ...] | None) -> tuple[Trusted
     try:
         finished, reported = run(change or (), kinds)
     except AgentFault as fault:  # of this tree, not of the candidate's
-        return TrustedSplit(Reported("", "reporter", problems=(str(fault),)), change is not None, {}), False
+        return TrustedSplit(
+            SuiteReport("", "reporter", problems=(str(fault),)), change is not None, {}
+        ), False
     if change is not None and (finished.timed_out or finished.lost):
         raise reference_fault(how_badly_ended(finished, ExitStats()), round(finished.wall_ns / 1e9))
     ended = finished.exit_code is not None and not (finished.timed_out or finished.lost) and kinds.whole

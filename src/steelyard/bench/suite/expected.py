@@ -21,7 +21,7 @@ from dataclasses import field, replace
 from functools import cached_property
 
 from steelyard.bench.suite.declared_ids import Names
-from steelyard.bench.suite.reported import FAILING, NEVER_RAN, Reported, Result
+from steelyard.bench.suite.reported import FAILING, NEVER_RAN, Result, SuiteReport
 from steelyard.bench.suite.result_files import is_load_failure, known_files
 from steelyard.bench.twin.pairs import key_of
 from steelyard.bench.twin.written import WrittenTests
@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"\d+")
 class Expectation:
     """What is known of a suite before the candidate's run is looked at."""
 
-    trusted: Reported
+    trusted: SuiteReport
     has_reference: bool = False
     written: Mapping[str, WrittenTests] = field(default_factory=dict)  # of hidden files
     files: frozenset[str] = frozenset()  # the oracle's
@@ -113,7 +113,7 @@ class Expectation:
         return result.id.endswith("]") or looped
 
 
-def as_expected(reported: Reported, expectation: Expectation) -> Reported:
+def as_expected(reported: SuiteReport, expectation: Expectation) -> SuiteReport:
     """The candidate's report, as far as it fits what is known of the suite."""
     reported, expectation = _excuse_reference(reported, expectation)
     trusted = expectation.trusted
@@ -135,7 +135,7 @@ def as_expected(reported: Reported, expectation: Expectation) -> Reported:
     return replace(reported, results=_without_rivals(every, titles, expectation))
 
 
-def has_other_parameters(reported: Reported, expectation: Expectation) -> bool:
+def has_other_parameters(reported: SuiteReport, expectation: Expectation) -> bool:
     """Whether a test that the trusted run reports is not here, and only its parameters would excuse that."""
     here = {one.id for one in reported.results}
     gone = [one for one in expectation.known.values() if one.id not in here]
@@ -147,13 +147,13 @@ def is_of_the_suite(result: Result) -> bool:
     return result.outcome != "skipped" or result.detail != NOT_OF_THE_SUITE
 
 
-def _excuse_reference(reported: Reported, expectation: Expectation) -> tuple[Reported, Expectation]:
+def _excuse_reference(reported: SuiteReport, expectation: Expectation) -> tuple[SuiteReport, Expectation]:
     """Where the reference changes what starts the tests, other changes may do so in that file too."""
     if not expectation.has_reference:
         return reported, expectation
     alike = {one for one in expectation.trusted.problems if one.startswith(STARTED_BY_THE_CHANGE)}
 
-    def without(report: Reported) -> Reported:
+    def without(report: SuiteReport) -> SuiteReport:
         return replace(report, problems=tuple(one for one in report.problems if one not in alike))
 
     return without(reported), replace(expectation, trusted=without(expectation.trusted))

@@ -15,8 +15,8 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
-from steelyard.bench.runners.base import Ran
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.runners.base import RunnerResult
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.suite.suite import Suite
 from steelyard.deferred.data_class import dataclass
 from steelyard.sandboxes.base import FileOverlay
@@ -56,7 +56,7 @@ class RandomisedNames:
             only=tuple(_replaced(name, self.words) for name in suite.only),
         )
 
-    def restore(self, ran: Ran) -> Ran:
+    def restore(self, ran: RunnerResult) -> RunnerResult:
         back = {new: old for old, new in self.words.items()}
         return ran._replace(reported=_revealed(ran.reported, back)) if back else ran
 
@@ -89,7 +89,7 @@ def _replaced(text: str, words: Mapping[str, str]) -> str:
     return text
 
 
-def _revealed(reported: Reported, back: Mapping[str, str]) -> Reported:
+def _revealed(reported: SuiteReport, back: Mapping[str, str]) -> SuiteReport:
     def plain(text: str) -> str:
         for new, old in back.items():
             text = text.replace(new, old)

@@ -1,7 +1,7 @@
 """What a test runner reported, as far as it may be believed.
 
 A `Result` is one test, once: ids reported twice were merged by the runner's adapter, and the worst of them stands.
-A `Reported` with a problem can never be a pass, whatever its results say: the process that should have reported the
+A `SuiteReport` with a problem can never be a pass, whatever its results say: the process that should have reported the
 end of the story did not, or said two things at once.
 """
 
@@ -37,7 +37,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class SuiteReport:
     """One execution of a suite, as reported by its runner."""
 
     runner: str  # pytest, node, junit, ...
@@ -67,7 +67,7 @@ class Reported:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Reported:
+    def from_json(cls, data: Mapping[str, Any]) -> SuiteReport:
         fields = {name: value for name, value in data.items() if name != "counts"}
         fields["results"] = tuple(Result(*row) for row in fields["results"])
         for name in ("problems", "tampering"):
@@ -79,7 +79,7 @@ def _row(one: Result) -> list[str]:
     return [one.id, one.outcome, one.detail, one.file, *([one.title] if one.title else [])]
 
 
-def merged(results: Iterable[Result]) -> tuple[Result, ...]:
+def merge_results(results: Iterable[Result]) -> tuple[Result, ...]:
     """Each id once, in the order of first appearance; of several reports of one id the worst stands."""
     seen: dict[str, Result] = {}
     for one in results:

@@ -16,7 +16,7 @@ from dataclasses import field, replace
 
 from steelyard.bench.suite.cargo_targets import NO_TARGETS, CargoTargets
 from steelyard.bench.suite.go_packages import NO_PACKAGES, GoPackages
-from steelyard.bench.suite.reported import Reported, Result
+from steelyard.bench.suite.reported import Result, SuiteReport
 from steelyard.deferred.data_class import dataclass
 
 _SOURCE = re.compile(r"\.(py|[cm]?[jt]sx?)$")
@@ -48,7 +48,7 @@ class ResultFiles:
             by_name.setdefault(path.rpartition("/")[2], []).append(path)
         return cls(kept, cwd, by_name, packages, targets)
 
-    def with_files(self, reported: Reported) -> Reported:
+    def with_files(self, reported: SuiteReport) -> SuiteReport:
         if reported.channel == "exit_code":
             return reported
         return replace(

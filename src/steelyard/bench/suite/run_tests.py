@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.outcome import OracleKind
-from steelyard.bench.runners.base import Ran, Runner
+from steelyard.bench.runners.base import Runner, RunnerResult
 from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.runners.command_line import last_words
 from steelyard.bench.runners.node_command import through_npm
@@ -31,7 +31,7 @@ from steelyard.bench.suite.expected import Expectation, as_expected, has_other_p
 from steelyard.bench.suite.go_packages import GoPackages
 from steelyard.bench.suite.package_scripts import without_package_manager
 from steelyard.bench.suite.randomise_names import NO_RANDOMISED_NAMES, RandomisedNames, randomise_names
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.suite.result_files import ResultFiles
 from steelyard.bench.suite.suite import Decision, Suite
 from steelyard.bench.suite.suite_of_spec import suite_of
@@ -58,14 +58,14 @@ class InSandbox(Protocol):
     """Write these files into a fresh sandbox, use it, stop it; again if the machine lost it."""
 
     def __call__(
-        self, overlays: tuple[FileOverlay, ...], use: Callable[[Sandbox], Ran]
-    ) -> tuple[Ran, ExitStats]: ...
+        self, overlays: tuple[FileOverlay, ...], use: Callable[[Sandbox], RunnerResult]
+    ) -> tuple[RunnerResult, ExitStats]: ...
 
 
 class SuiteExecution(NamedTuple):
     """One execution of a suite with everything around it."""
 
-    ran: Ran
+    ran: RunnerResult
     exit_stats: ExitStats
     oracle: OracleKind
     controls: Controls | None = None
@@ -91,7 +91,7 @@ class OracleBench:
     def runner(self) -> Runner:
         return runner_for(self.suite, self.spec.runner)
 
-    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, ExitStats]:
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[RunnerResult, ExitStats]:
         """The suite in a fresh sandbox; `instead` holds other contents for some of the oracle's files.
 
         Nothing but those contents differs between two runs.
@@ -161,7 +161,7 @@ def run_tests(bench: OracleBench) -> SuiteExecution:
     return done._replace(ran=done.ran._replace(reported=reported))
 
 
-def _silent(bench: OracleBench, reported: Reported) -> str:
+def _silent(bench: OracleBench, reported: SuiteReport) -> str:
     """Hidden tests of which none ran: the author put them where the command does not look."""
     if reported.channel != "reporter" or not reported.results:
         return ""
@@ -231,8 +231,8 @@ def _further(bench: OracleBench, trusted: TrustedTree, ids: Collection[str]) -> 
 
 
 def _expected(
-    bench: OracleBench, ran: Ran, trusted: TrustedTree | None = None
-) -> tuple[Ran, tuple[str, ...]]:
+    bench: OracleBench, ran: RunnerResult, trusted: TrustedTree | None = None
+) -> tuple[RunnerResult, tuple[str, ...]]:
     """The report as far as it fits what the suite reports on a trusted tree, and what is missing for that."""
     reported = ran.reported
     if reported.channel == "exit_code" or not (reported.passed or reported.tampering):
@@ -299,7 +299,7 @@ def _trusted_split(bench: OracleBench, *, again: bool = False) -> split_trusted.
     )
 
 
-def _split(bench: OracleBench, kinds: kinds_of_tests.Kinds) -> tuple[Ran, ExitStats]:
+def _split(bench: OracleBench, kinds: kinds_of_tests.Kinds) -> tuple[RunnerResult, ExitStats]:
     split = split_runs.SplitBench(
         bench.suite,
         runner_for(bench.suite, bench.spec.runner),
@@ -331,7 +331,7 @@ def _wrong(controls: Controls | None) -> tuple[str, ...]:
     return () if controls is None else controls.wrong
 
 
-def without_candidates(reported: Reported, work: Sequence[FileOverlay]) -> Reported:
+def without_candidates(reported: SuiteReport, work: Sequence[FileOverlay]) -> SuiteReport:
     """A test in a file that the candidate wrote says nothing about the candidate: it is as good as skipped."""
     theirs = {one.path for one in work}
     return replace(

@@ -43,7 +43,7 @@ def files_as_overlays(files: Mapping[str, ContractFile]) -> tuple[FileOverlay, .
     )
 
 
-def patched_files(patch: str, material: Material) -> dict[str, unified_diff.Patched]:
+def patched_files(patch: str, material: Material) -> dict[str, unified_diff.PatchedFile]:
     """Path -> what a test patch of the contract leaves there; raises ValueError if the patch does not apply."""
     return unified_diff.apply_unified(
         material.files[patch].path.read_bytes(),

@@ -77,7 +77,7 @@ class Twin:
     def text(self, units: Collection[str]) -> bytes:
         """The file with the tests of these units changed."""
         edits = [edit for unit in units for edit in self.edits.get(unit, ())]
-        return edited(
+        return apply_edits(
             self.original, [*edits, *(more for edit in edits for more in self.companions.get(edit, ()))]
         )
 
@@ -87,7 +87,7 @@ class Twin:
         return self.text(self.edits)
 
 
-def edited(source: bytes, edits: Iterable[Edit]) -> bytes:
+def apply_edits(source: bytes, edits: Iterable[Edit]) -> bytes:
     """All edits at once; they must not overlap."""
     pieces, place = [], 0
     for edit in sorted(edits):
@@ -101,7 +101,7 @@ def overlap(edits: Iterable[Edit]) -> bool:
     return any(one.end > two.start for one, two in itertools.pairwise(sorted(edits)))
 
 
-def drawn(secret: bytes, *words: str) -> int:
+def draw_number(secret: bytes, *words: str) -> int:
     """A number from a secret: the same for the same words, and unknown without the secret."""
     message = "\0".join(words).encode(errors="surrogateescape")
     return int.from_bytes(hmac.digest(secret, message, hashlib.sha256)[:6], "big")

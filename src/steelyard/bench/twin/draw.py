@@ -15,7 +15,7 @@ from __future__ import annotations
 import secrets
 from typing import Literal
 
-from steelyard.bench.twin.base import drawn
+from steelyard.bench.twin.base import draw_number
 from steelyard.deferred.data_class import dataclass
 
 Grain = Literal["test", "class", "file", "suite"]
@@ -34,11 +34,11 @@ class Draw:
 
     def changed_in(self, file: str, unit: str) -> int:
         """The run, 0 or 1, in which this test is changed."""
-        return drawn(self.secret, "coin", *self._group(file, unit)) & 1
+        return draw_number(self.secret, "coin", *self._group(file, unit)) & 1
 
     def values(self, file: str) -> bytes:
         """The secret from which the new values of one file are drawn."""
-        return drawn(self.secret, "values", file).to_bytes(8, "big") + self.secret
+        return draw_number(self.secret, "values", file).to_bytes(8, "big") + self.secret
 
     def _group(self, file: str, unit: str) -> tuple[str, ...]:
         match self.grain:

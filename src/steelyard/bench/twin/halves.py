@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from steelyard.bench.runners.base import Ran
-from steelyard.bench.suite.reported import FAILING, Reported, Result, merged
+from steelyard.bench.runners.base import RunnerResult
+from steelyard.bench.suite.reported import FAILING, Result, SuiteReport, merge_results
 from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.base import Edit, Twin
 from steelyard.bench.twin.catalogue import has_twin, twin_of
@@ -33,7 +33,7 @@ class Repeatable(Protocol):
     @property
     def suite(self) -> Suite: ...
 
-    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, ExitStats]: ...
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[RunnerResult, ExitStats]: ...
 
     def source(self, path: str) -> bytes | None: ...
 
@@ -96,8 +96,8 @@ class Twins:
 class Halves(NamedTuple):
     """Both runs, joined: every test where it is unchanged, and every test that can be changed where it is."""
 
-    real: Ran
-    changed: Reported
+    real: RunnerResult
+    changed: SuiteReport
     exit_stats: ExitStats
     problem: str = ""  # of a run that was changed as a whole, and says nothing about the other one
 
@@ -111,7 +111,7 @@ def twins_of(bench: Repeatable, paths: Iterable[str], draw: Draw) -> Twins:
     return Twins({path: twin for path, twin in twins.items() if twin.edits}, draw)
 
 
-def sparing(twins: Twins, before: Reported) -> Twins:
+def spare_passing_rows(twins: Twins, before: SuiteReport) -> Twins:
     """Rows of a test that pass already stay as they are, where other rows of it do not pass.
 
     One coin changes all rows of a test. A row that passes before the work would give it away.
@@ -138,17 +138,19 @@ def run_halves(bench: Repeatable, twins: Twins) -> Halves:
     return join(twins, side_by_side(first, second))
 
 
-def join(twins: Twins, runs: tuple[tuple[Ran, ExitStats], tuple[Ran, ExitStats]]) -> Halves:
+def join(twins: Twins, runs: tuple[tuple[RunnerResult, ExitStats], tuple[RunnerResult, ExitStats]]) -> Halves:
     if twins.draw.grain == "suite":
         return _side_by_side(twins, runs)
     reports = [ran.reported for ran, _ in runs]
     real = _join(reports, _chosen(twins, reports, changed=False))
-    changed = replace(real, results=merged(_chosen(twins, reports, changed=True)))
+    changed = replace(real, results=merge_results(_chosen(twins, reports, changed=True)))
     finished = _finished([ran.finished for ran, _ in runs], real)
-    return Halves(Ran(finished, real), changed, _exit_stats([exit_stats for _, exit_stats in runs]))
+    return Halves(RunnerResult(finished, real), changed, _exit_stats([exit_stats for _, exit_stats in runs]))
 
 
-def _side_by_side(twins: Twins, runs: tuple[tuple[Ran, ExitStats], tuple[Ran, ExitStats]]) -> Halves:
+def _side_by_side(
+    twins: Twins, runs: tuple[tuple[RunnerResult, ExitStats], tuple[RunnerResult, ExitStats]]
+) -> Halves:
     """One run is as the author wrote the suite, the other is changed as a whole."""
     number = twins.draw.changed_in("", "")
     (real, exit_stats), (other, other_death) = runs[1 - number], runs[number]
@@ -157,7 +159,7 @@ def _side_by_side(twins: Twins, runs: tuple[tuple[Ran, ExitStats], tuple[Ran, Ex
     return Halves(real._replace(reported=reported), other.reported, exit_stats, _problem(other, other_death))
 
 
-def _problem(ran: Ran, exit_stats: ExitStats) -> str:
+def _problem(ran: RunnerResult, exit_stats: ExitStats) -> str:
     finished, reported = ran
     if finished.timed_out:
         return "the control run did not end in time"
@@ -166,7 +168,7 @@ def _problem(ran: Ran, exit_stats: ExitStats) -> str:
     return f"the control run: {reported.problems[0]}" if reported.problems else ""
 
 
-def _chosen(twins: Twins, reports: list[Reported], *, changed: bool) -> list[Result]:
+def _chosen(twins: Twins, reports: list[SuiteReport], *, changed: bool) -> list[Result]:
     found: list[tuple[int, int, Result]] = []
     for run, reported in enumerate(reports):
         for place, one in enumerate(reported.results):
@@ -176,21 +178,21 @@ def _chosen(twins: Twins, reports: list[Reported], *, changed: bool) -> list[Res
     return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
 
 
-def _join(reports: list[Reported], results: Iterable[Result]) -> Reported:
+def _join(reports: list[SuiteReport], results: Iterable[Result]) -> SuiteReport:
     one, two = reports
     problems = [*one.problems, *two.problems]
     if (one.runner, one.channel) != (two.runner, two.channel):
         problems.append(DIFFERENT_RUNNERS)
     return replace(
         one,
-        results=merged(results),
+        results=merge_results(results),
         problems=tuple(dict.fromkeys(problems)),
         tampering=tuple(dict.fromkeys((*one.tampering, *two.tampering))),
         own_runner=one.own_runner or two.own_runner,
     )
 
 
-def _finished(ends: list[CommandResult], real: Reported) -> CommandResult:
+def _finished(ends: list[CommandResult], real: SuiteReport) -> CommandResult:
     """The worse end of the two; exit 0 where nothing failed but what was changed."""
     worst = next((one for one in ends if one.timed_out or one.lost or one.not_started), None)
     if worst is None:

@@ -30,15 +30,15 @@ from typing import NamedTuple
 
 from steelyard.bench.suite.controls import Controls
 from steelyard.bench.suite.expected import NOT_REPORTED
-from steelyard.bench.suite.reported import FAILING, NEVER_RAN, Reported, Result
+from steelyard.bench.suite.reported import FAILING, NEVER_RAN, Result, SuiteReport
 from steelyard.bench.twin.draw import Draw
-from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, sparing, twins_of
+from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, spare_passing_rows, twins_of
 from steelyard.bench.twin.pairs import pairs
 from steelyard.bench.twin.side_by_side import side_by_side
 from steelyard.bench.twin.trusted import Facts
 from steelyard.deferred.data_class import dataclass
 
-AskTrusted = Callable[[Mapping[str, bytes]], Reported]
+AskTrusted = Callable[[Mapping[str, bytes]], SuiteReport]
 
 UNSTEADY = "it passed once with a wrong expected value, and failed when repeated"
 NOT_AGAIN = "it passed, and failed when repeated with other tests changed"
@@ -63,7 +63,7 @@ class ControlResults(NamedTuple):
     """Results after the controls had their say."""
 
     controls: Controls
-    real: Reported
+    real: SuiteReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Oracle:
     paths: tuple[str, ...]  # files of tests that may be changed
     facts: Facts
     ask: AskTrusted  # the trusted tree, with other contents for some files
-    baseline: Reported | None = None  # what the suite reports on the bare snapshot
+    baseline: SuiteReport | None = None  # what the suite reports on the bare snapshot
     hidden: frozenset[str] = frozenset()  # those of the files that no agent can have read
     max_chance: float = 1.0
     has_reference: bool = False
@@ -84,7 +84,7 @@ class Oracle:
 
     def draw(self) -> Twins:
         twins = twins_of(self.bench, self.paths, Draw.new(self.facts.grain))
-        return twins if self.baseline is None else sparing(twins, self.baseline)
+        return twins if self.baseline is None else spare_passing_rows(twins, self.baseline)
 
 
 def control(oracle: Oracle, twins: Twins, halves: Halves) -> ControlResults:
@@ -133,7 +133,7 @@ def without_controls() -> Controls:
     return Controls("twin", 0, 0, (), 0.0, NOTHING_CHANGED)
 
 
-def _sure(oracle: Oracle, twins: Twins, real: Reported) -> set[str]:
+def _sure(oracle: Oracle, twins: Twins, real: SuiteReport) -> set[str]:
     """Passed tests that must fail where they are changed."""
     return {
         one.id
@@ -145,7 +145,7 @@ def _sure(oracle: Oracle, twins: Twins, real: Reported) -> set[str]:
 
 
 def _asked_again(
-    oracle: Oracle, twins: Twins, real: Reported, suspects: Collection[str], certain: Collection[str]
+    oracle: Oracle, twins: Twins, real: SuiteReport, suspects: Collection[str], certain: Collection[str]
 ) -> tuple[set[str], set[str]]:
     """(those whose change may pass by honest work, those whose change passes again here).
 
@@ -187,7 +187,7 @@ class _Deciding(NamedTuple):
     readable: bool = True  # whether agents can read all that decide
 
 
-def _deciding(oracle: Oracle, twins: Twins, real: Reported, counted: Collection[str]) -> _Deciding:
+def _deciding(oracle: Oracle, twins: Twins, real: SuiteReport, counted: Collection[str]) -> _Deciding:
     """A unit that has a test which passes on the snapshot decides nothing: that test tells whether it is changed."""
     before = oracle.baseline.passed if oracle.baseline is not None else ()
     passing = {one.id for one in before}
@@ -208,7 +208,7 @@ def _deciding(oracle: Oracle, twins: Twins, real: Reported, counted: Collection[
     )
 
 
-def _guesses(oracle: Oracle, deciding: _Deciding, real: Reported) -> int:
+def _guesses(oracle: Oracle, deciding: _Deciding, real: SuiteReport) -> int:
     """How many coins a guess must get right at once to earn something in one round."""
     some_failed = any(one.outcome in FAILING for one in real.results)
     # One guess for a whole run is right about half of its tests, and where parts earn credit it earns those.
@@ -224,7 +224,7 @@ def _further_runs(deciding: int, max_chance: float) -> int:
     return min(MAX_FURTHER, max(0, math.ceil(bits / deciding) - 1))
 
 
-def _not_again(oracle: Oracle, real: Reported, names: Collection[str], runs: int) -> set[str]:
+def _not_again(oracle: Oracle, real: SuiteReport, names: Collection[str], runs: int) -> set[str]:
     """Those of the deciding tests that fail unchanged, or pass changed, in further runs with draws of their own."""
     failed: set[str] = set()
     while runs > 0 and not (failed and oracle.needs_all):
@@ -237,7 +237,7 @@ def _not_again(oracle: Oracle, real: Reported, names: Collection[str], runs: int
     return failed
 
 
-def _run_half(oracle: Oracle, twins: Twins) -> Reported:
+def _run_half(oracle: Oracle, twins: Twins) -> SuiteReport:
     """One run with half of the tests changed; another try where the machine may have stalled."""
     ran, _ = oracle.bench.run(twins.contents(0))
     if ran.finished.timed_out or ran.finished.lost:
@@ -246,7 +246,7 @@ def _run_half(oracle: Oracle, twins: Twins) -> Reported:
 
 
 def _wrong_in(
-    oracle: Oracle, twins: Twins, reported: Reported, real: Reported, names: Collection[str]
+    oracle: Oracle, twins: Twins, reported: SuiteReport, real: SuiteReport, names: Collection[str]
 ) -> set[str]:
     unchanged = {one.id: one.outcome for one in reported.results if twins.changed_in(one) != 0}
     wrong = {
@@ -265,7 +265,7 @@ def _wrong_in(
     return wrong | passing
 
 
-def _failed(real: Reported, names: Collection[str], why: str) -> Reported:
+def _failed(real: SuiteReport, names: Collection[str], why: str) -> SuiteReport:
     results = (replace(one, outcome="failed", detail=why) if one.id in names else one for one in real.results)
     return replace(real, results=tuple(results)) if names else real
 
@@ -279,13 +279,13 @@ def _weak(oracle: Oracle, deciding: _Deciding) -> str:
     return ""
 
 
-def _unheard(oracle: Oracle, real: Reported, sure: Collection[str], outcomes: Collection[str]) -> str:
+def _unheard(oracle: Oracle, real: SuiteReport, sure: Collection[str], outcomes: Collection[str]) -> str:
     """Hidden tests that must fail, and none of them was reported."""
     hidden = [one.id for one in real.passed if one.id in sure and one.file in oracle.hidden]
     return UNHEARD if hidden and not any(name in outcomes for name in hidden) else ""
 
 
-def _outcomes(twins: Twins, real: Reported, changed: Reported) -> dict[str, str]:
+def _outcomes(twins: Twins, real: SuiteReport, changed: SuiteReport) -> dict[str, str]:
     """Id of a test -> how it ended where it is changed, without those that never ran or were left out."""
     reported = [
         one for one in real.results if one.detail != NOT_REPORTED and twins.is_certain(one) is not None

@@ -24,7 +24,7 @@ from dataclasses import replace
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
-from steelyard.bench.twin.base import Edit, drawn
+from steelyard.bench.twin.base import Edit, draw_number
 from steelyard.deferred.data_class import dataclass
 
 # Subjects of a comparison that may come out either way without a cheat.
@@ -62,7 +62,7 @@ class Change(NamedTuple):
     row: tuple[str, str] | None = None
 
 
-Place = tuple[Change, ...]  # the edits that are possible there: one of them is made
+EditChoice = tuple[Change, ...]  # the edits that are possible there: one of them is made
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Site:
 
     strength: Strength
     odds: Odds
-    places: tuple[Place, ...]
+    places: tuple[EditChoice, ...]
     reached: bool = True  # whether a test that passes has executed it
     shows: bool = False  # whether who reads it knows, without the right answer, that it is changed
 
@@ -88,7 +88,7 @@ class Ways(NamedTuple):
     """How one test can be changed: one of the ways is drawn."""
 
     certain: bool
-    ways: tuple[tuple[Place, ...], ...]
+    ways: tuple[tuple[EditChoice, ...], ...]
     is_strong: bool = True  # no opposite, and likely to fail
     shows: bool = False  # whether who reads the test knows, without the right answer, that it is changed
 
@@ -102,18 +102,18 @@ class _Lot:
 
     def __init__(self, secret: bytes, name: str) -> None:
         self._secret, self._name, self._turn = secret, name, 0
-        self._number, self._room = drawn(secret, name), DRAWN
+        self._number, self._room = draw_number(secret, name), DRAWN
 
     def choice(self, items: tuple[T, ...]) -> T:
         if self._room < ENOUGH * len(items):
             self._turn += 1
-            self._number, self._room = drawn(self._secret, self._name, str(self._turn)), DRAWN
+            self._number, self._room = draw_number(self._secret, self._name, str(self._turn)), DRAWN
         self._number, place = divmod(self._number, len(items))
         self._room //= len(items)
         return items[place]
 
 
-def fixed(*edits: Edit) -> tuple[Place, ...]:
+def fixed_edits(*edits: Edit) -> tuple[EditChoice, ...]:
     """Edits that are made together, without a choice."""
     return tuple((Change(edit),) for edit in edits)
 

@@ -33,7 +33,7 @@ def values_of(node: Node) -> list[Node]:
     return [one for one in node.named_children if one.type != "comment"]
 
 
-def replaced(node: Node, text: str) -> Edit:
+def replace_node(node: Node, text: str) -> Edit:
     return Edit(node.start_byte, node.end_byte, text)
 
 

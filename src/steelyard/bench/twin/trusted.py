@@ -25,7 +25,7 @@ import orjson
 
 from steelyard.bench.apply_patch import apply_patch
 from steelyard.bench.rebuild import rebuild
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.twin.draw import GRAINS, Draw, Grain
 from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, twins_of
 from steelyard.bench.twin.pairs import key_of, pairs
@@ -60,7 +60,7 @@ On = Callable[[tuple[FileOverlay, ...]], TrustedBench]
 class TrustedReport(NamedTuple):
     """What the trusted tree reports, and whether it has the reference's change."""
 
-    reported: Reported
+    reported: SuiteReport
     has_reference: bool
 
 
@@ -119,7 +119,7 @@ class TrustedTree:
         except _NotKeptError:
             return once[0]
 
-    def baseline(self) -> Reported | None:
+    def baseline(self) -> SuiteReport | None:
         """What the suite reports on the bare snapshot; None where it does not end there, which is then not known."""
 
         def build(folder: Path) -> None:
@@ -133,7 +133,7 @@ class TrustedTree:
         reported = _read(self.environment.cache.build("baseline", self._key, build)).reported
         return None if NO_BASELINE in reported.problems else reported
 
-    def changed(self, contents: Mapping[str, bytes]) -> Reported:
+    def changed(self, contents: Mapping[str, bytes]) -> SuiteReport:
         """What the suite reports there with other contents for some of its files. They are drawn: nothing is kept."""
         with self._reference() as patch:
             return _run(self.on(patch or ()), contents)[0]
@@ -199,7 +199,7 @@ class TrustedTree:
         return hashlib.sha256(orjson.dumps(material)).hexdigest()
 
 
-def try_draws(bench: Repeatable, paths: Collection[str], plain: Reported) -> tuple[Facts, bool]:
+def try_draws(bench: Repeatable, paths: Collection[str], plain: SuiteReport) -> tuple[Facts, bool]:
     """The finest grain at which every unchanged test passes that passes without any change."""
     twins = twins_of(bench, paths, Draw.new())
     if all(twins.is_certain(one) is None for one in plain.results):
@@ -277,17 +277,17 @@ def _reliable(twins: Twins, halves: Halves) -> set[tuple[str, str]]:
     return {(one.file, key_of(one)) for one in real} - bad
 
 
-def _twice(bench: Repeatable) -> tuple[Reported, str]:
+def _twice(bench: Repeatable) -> tuple[SuiteReport, str]:
     """A report, and how its run ended badly at both tries; empty when one ended normally."""
     reported, bad_end = _run(bench, {})
     return _run(bench, {}) if bad_end else (reported, "")
 
 
-def _run(bench: Repeatable, contents: Mapping[str, bytes]) -> tuple[Reported, str]:
+def _run(bench: Repeatable, contents: Mapping[str, bytes]) -> tuple[SuiteReport, str]:
     try:
         ran, exit_stats = bench.run(contents)
     except AgentFault as fault:  # of this tree, not of the candidate's
-        return Reported("", "reporter", problems=(str(fault),)), ""
+        return SuiteReport("", "reporter", problems=(str(fault),)), ""
     bad_end = how_badly_ended(ran.finished, exit_stats)
     if not bad_end:
         return ran.reported, ""
@@ -323,7 +323,7 @@ def _write(folder: Path, report: TrustedReport) -> None:
 
 def _read(folder: Path) -> TrustedReport:
     row = orjson.loads((folder / "report.json").read_bytes())
-    return TrustedReport(Reported.from_json(row["reported"]), row["has_reference"])
+    return TrustedReport(SuiteReport.from_json(row["reported"]), row["has_reference"])
 
 
 def reference_change(environment: Environment, scratch: Path) -> tuple[FileOverlay, ...] | None:

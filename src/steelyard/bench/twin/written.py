@@ -16,7 +16,7 @@ from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.catalogue import TWINS
 from steelyard.bench.twin.golang import twin as golang
 from steelyard.bench.twin.javascript import twin as javascript
-from steelyard.bench.twin.python.text import parsed
+from steelyard.bench.twin.python.text import parse_source
 from steelyard.bench.twin.python.twin import python_tests
 from steelyard.bench.twin.rust import twin as rust
 from steelyard.deferred.data_class import dataclass
@@ -55,7 +55,7 @@ class WrittenTests:
 def written_tests(path: str, source: bytes, runner: str) -> WrittenTests:
     may_skip = bool(_LEAVES_OUT.search(source))
     if path.endswith(".py"):
-        tree = parsed(source)
+        tree = parse_source(source)
         if tree is None:
             return WrittenTests()
         found, runs = python_tests(tree), _finding(tree, runner)

@@ -34,7 +34,7 @@ from steelyard.filesystem.tree import is_within, shown
 from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import FileOverlay
 from steelyard.sandboxes.docker import archive
-from steelyard.sandboxes.docker.archive import Taking
+from steelyard.sandboxes.docker.archive import UnpackRules
 
 FETCHED = Caps(files=200_000, total_bytes=4 << 30, file_bytes=1 << 30)
 TAKEN = archive.Caps(FETCHED.files, FETCHED.file_bytes, FETCHED.total_bytes)
@@ -85,7 +85,7 @@ def _collect(
     with environment.backend.start(environment.sandbox_spec(overlays=overlays)) as sandbox:
         for one in artifacts:
             into = tree / posixpath.dirname(one.source)[1:]
-            taking = Taking(TAKEN, partial(is_excluded, patterns=one.exclude))
+            taking = UnpackRules(TAKEN, partial(is_excluded, patterns=one.exclude))
             sandbox.copy_out(one.source, into, taking)  # type: ignore[attr-defined]  # a container's only
 
 

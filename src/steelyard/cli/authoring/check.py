@@ -22,7 +22,7 @@ from steelyard.contract.lint.exposed_verifiers import exposed_verifiers
 from steelyard.contract.lint.offline_verifiers import fetching_verifiers
 from steelyard.contract.lint.reference import reference_problems
 from steelyard.contract.lint.shared_cases import shared_cases
-from steelyard.contract.lint.syntax import unparsed
+from steelyard.contract.lint.syntax import syntax_problems
 from steelyard.contract.load import examine_contract
 from steelyard.contract.snapshot.lfs_pointers import lfs_pointers
 from steelyard.errors import ContractFault, OperatorFault, Problem
@@ -271,7 +271,7 @@ def check(path: Path, catalogue: Catalogue) -> CheckResult:
     except ContractFault as fault:
         return CheckResult(path, None, None, fault.problems, [])
     lint_warnings = [
-        *unparsed(contract),
+        *syntax_problems(contract),
         *exposed_verifiers(contract),
         *fetching_verifiers(contract),
         *shared_cases(contract),

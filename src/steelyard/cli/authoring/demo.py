@@ -12,7 +12,7 @@ from typing import Any
 from steelyard.cli.console.faults import print_faults
 from steelyard.cli.console.output import check_out
 from steelyard.cli.console.reporter import Reporter
-from steelyard.cli.console.trials import add_jobs, add_run_options, planned, run_trials
+from steelyard.cli.console.trials import add_jobs, add_run_options, planned_rows, run_trials
 from steelyard.contract.load import load_contract
 from steelyard.errors import InfraFault
 from steelyard.graders.catalogue import installed_catalogue
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     plan = _plan(bundled_examples(), [name for name in EXPECTED if name not in absent])
     trials = [trial for trial, _ in plan]
     expected = {trial.id: verdict for trial, verdict in plan}
-    with Reporter(planned(trials, args, expected=True), as_json=args.json) as reporter:
+    with Reporter(planned_rows(trials, args, expected=True), as_json=args.json) as reporter:
         for name, programs in absent.items():
             reporter.note(f"{name} is left out: PATH finds no {' and no '.join(programs)} in /usr")
         results = run_trials(trials, args, reporter, expected=expected)

@@ -22,7 +22,7 @@ from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.environments import read_environments
-from steelyard.importers.find import FORMATS, FoundTask, find, selected
+from steelyard.importers.find import FORMATS, FoundTask, find, select_tasks
 from steelyard.importers.task import Options
 from steelyard.importers.write import write_task
 
@@ -211,7 +211,7 @@ def _import_all(args: argparse.Namespace) -> Iterator[ImportResult]:
     work = Work(args.out, args.force, None if args.no_check else installed_catalogue(), {})
     wanted = None if args.format == "auto" else args.format
     environments = None if args.env is None else read_environments(args.env)
-    for found in selected(find(args.sources, _options(args), wanted, environments), args.only):
+    for found in select_tasks(find(args.sources, _options(args), wanted, environments), args.only):
         try:
             yield _import(found, work)
         except ContractFault as fault:

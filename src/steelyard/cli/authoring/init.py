@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from steelyard.contract.scaffold.languages import LANGUAGES
-from steelyard.contract.scaffold.write_contract import Asked, Written, write_contract
+from steelyard.contract.scaffold.write_contract import NewContract, SnapshotOrigin, write_contract
 from steelyard.contract.snapshot.git_source import check_local
-from steelyard.contract.snapshot.work_tree import uncommitted
+from steelyard.contract.snapshot.work_tree import uncommitted_changes
 from steelyard.filesystem.tree import shown
-from steelyard.sandboxes.toolchains import installed
+from steelyard.sandboxes.toolchains import installed_toolchains
 
 HELP = "start a new contract from a repository or a folder of files"
 SCHEMA = "steelyard.init/1"
@@ -42,9 +42,10 @@ def run(args: argparse.Namespace) -> int:
         check_local(str(args.git))
     source = None if args.git is None else Path(args.git)
     written = write_contract(
-        args.folder, Asked(source, args.commit, args.tree, args.id, args.language, args.question, _node())
+        args.folder,
+        SnapshotOrigin(source, args.commit, args.tree, args.id, args.language, args.question, _node()),
     )
-    if args.git is not None and (changed := uncommitted(Path(args.git))):
+    if args.git is not None and (changed := uncommitted_changes(Path(args.git))):
         sys.stderr.write(
             f"steelyard: note: {args.git} has uncommitted changes ({changed}); the contract has the commit without them\n"
         )
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _lines(args: argparse.Namespace, written: Written) -> list[str]:
+def _lines(args: argparse.Namespace, written: NewContract) -> list[str]:
     has_own_repo = args.git is None and args.tree is None and not args.question
     language = [f"for   {written.language} ({written.because}); --language chooses another"]
     return [
@@ -89,4 +90,4 @@ def _repository_hint(folder: Path, *, has_own_repo: bool) -> list[str]:
 
 def _node() -> str | None:
     """The release of Node.js that a contract written here can name."""
-    return next((found.version.split(".")[0] for found in installed("node")), None)
+    return next((found.version.split(".")[0] for found in installed_toolchains("node")), None)

@@ -18,7 +18,7 @@ from rich import console as rich_console
 
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
-from steelyard.report.lines.rows import Rows, Styled, is_simple
+from steelyard.report.lines.rows import Rows, StyledText, is_simple
 
 PIPED_WIDTH = 200
 # JSON allows these as they are, but terminals obey some, hide others, and `splitlines` cuts a record at the rest.
@@ -66,7 +66,7 @@ def _plain(thing: object) -> str | None:
     text = None
     if isinstance(thing, Rows):
         text = thing.plain(PIPED_WIDTH, "..." if is_ascii_only() else "…")
-    elif isinstance(thing, Styled):
+    elif isinstance(thing, StyledText):
         text = thing.plain
     if text is None:
         return None

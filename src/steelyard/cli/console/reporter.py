@@ -31,7 +31,7 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.folder.folder import RUNS
 from steelyard.filesystem.tree import shown
 from steelyard.report import progress
-from steelyard.report.lines.rows import LEAST, Rows, Styled
+from steelyard.report.lines.rows import LEAST, Rows, StyledText
 from steelyard.report.plain import one_line
 from steelyard.report.short_line import short_line
 from steelyard.report.terminal import Columns, footer, print_summary, seconds
@@ -43,7 +43,7 @@ _ROOM = 5  # lines of a terminal that running trials leave free
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedRows:
     """What is known of a command's rows before the first of them."""
 
     names: Sequence[tuple[str, str]]  # contract and agent
@@ -82,7 +82,7 @@ class _Running:
 class Reporter:
     """Prints each run as it ends; while trials run on a terminal, shows them below."""
 
-    def __init__(self, planned: Planned, *, as_json: bool) -> None:
+    def __init__(self, planned: PlannedRows, *, as_json: bool) -> None:
         self._planned, self._json = planned, as_json
         self._columns = planned.columns
         self._screen = screen()
@@ -166,7 +166,7 @@ class Reporter:
         line = one_line(text, 300)
         with self._writing:
             if self._live is not None:
-                self._live.console.print(Styled(f"steelyard: {line}", "yellow"))
+                self._live.console.print(StyledText(f"steelyard: {line}", "yellow"))
             else:
                 say(line)
 
@@ -202,7 +202,7 @@ class Reporter:
         for line in footer(self._ended):
             self._screen.print(line)
         if hint := _hint_of_invalid(self._ended):
-            self._screen.print(Styled(hint, "dim"))
+            self._screen.print(StyledText(hint, "dim"))
         if self._planned.trials > 1:
             self._screen.print(self._tally())
             if rates and len(results) > 1:
@@ -216,13 +216,13 @@ class Reporter:
 
     def print(self, line: str) -> None:
         """A line of prose below the rows."""
-        self._screen.print(Styled(line))
+        self._screen.print(StyledText(line))
 
-    def _tally(self) -> Styled:
+    def _tally(self) -> StyledText:
         ended, of = len(self._counted), self._planned.trials
         head = f"{of} trials" if ended == of else f"{ended} of {of} trials ended"
         took = seconds(time.monotonic() - self._began)
-        return Styled(f"{head}: {progress.tally(self._counted) or 'no result'}, in {took}", "bold")
+        return StyledText(f"{head}: {progress.tally(self._counted) or 'no result'}, in {took}", "bold")
 
     @cached_property
     def _spinner(self) -> spinner.Spinner:
@@ -261,16 +261,16 @@ class Reporter:
             phase = phases.get(one.key, one.phase) if one.phase == CHECKS else one.phase
             rows.rows.append(
                 (
-                    Styled(f"  {one_line(one.key.contract, WIDEST)}"),
-                    Styled(one_line(one.key.agent, WIDEST)),
-                    Styled(one_line(phase, WIDEST), "cyan"),
-                    Styled(_clock(now - one.began), "dim"),
-                    Styled(""),
+                    StyledText(f"  {one_line(one.key.contract, WIDEST)}"),
+                    StyledText(one_line(one.key.agent, WIDEST)),
+                    StyledText(one_line(phase, WIDEST), "cyan"),
+                    StyledText(_clock(now - one.began), "dim"),
+                    StyledText(""),
                 )
             )
         yield rows
         if len(running) > room:
-            yield Styled(f"  and {len(running) - room} more", "dim")
+            yield StyledText(f"  and {len(running) - room} more", "dim")
 
 
 def _hint_of_invalid(ended: Sequence[Mapping[str, Any]]) -> str:

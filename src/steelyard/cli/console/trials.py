@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.agents.catalogue import agent_for
 from steelyard.cli.console import RECEIVED
 from steelyard.cli.console.phases import RunKey
-from steelyard.cli.console.reporter import CHECKS, Planned, Reporter
+from steelyard.cli.console.reporter import CHECKS, PlannedRows, Reporter
 from steelyard.cli.options.require_assurance import required_by
 from steelyard.contract.contract import Contract
 from steelyard.errors import ContractFault, OperatorFault, SteelyardError
@@ -73,7 +73,9 @@ def add_max_failures(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def planned(trials: Plan | Sequence[Trial], args: argparse.Namespace, *, expected: bool = False) -> Planned:
+def planned_rows(
+    trials: Plan | Sequence[Trial], args: argparse.Namespace, *, expected: bool = False
+) -> PlannedRows:
     """What the rows of these trials will show."""
     if isinstance(trials, Plan):
         options = trials.options
@@ -92,7 +94,7 @@ def planned(trials: Plan | Sequence[Trial], args: argparse.Namespace, *, expecte
         "time": not expected,  # of the two, the expected verdict says more
         "expected": expected,
     }
-    return Planned(
+    return PlannedRows(
         [(contract.id, name) for contract, name in pairs],
         len(trials),
         gated=any(spec.workspace != "none" for spec in specs),

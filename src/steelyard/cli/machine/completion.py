@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from steelyard.cli.run_verb import parser_of
 from steelyard.cli.verbs import VERBS
+from steelyard.evidence.folder.folder import RUNS
 
 HELP = "print a completion script for bash, zsh or fish"
 
@@ -42,7 +43,7 @@ _steelyard() {{
             *[!A-Za-z0-9._-]*) ;;
             "$word"*) COMPREPLY+=("$line") ;;
         esac
-    done < <(command ls .steelyard/runs 2>/dev/null)
+    done < <(command ls {runs} 2>/dev/null)
 }}
 complete -o default -F _steelyard steelyard
 """
@@ -99,7 +100,11 @@ def _bash(words: Mapping[str, Words], *, is_zsh: bool) -> str:
         if one.bare
     ]
     script = _BASH.format(
-        verbs=" ".join(words), values="\n".join(values), options="\n".join(options), places="\n".join(places)
+        runs=RUNS,
+        verbs=" ".join(words),
+        values="\n".join(values),
+        options="\n".join(options),
+        places="\n".join(places),
     )
     return f"autoload -U +X bashcompinit && bashcompinit\n{script}" if is_zsh else script
 
@@ -117,7 +122,7 @@ def _fish(words: Mapping[str, Words]) -> str:
             lines.append(
                 f"complete -c steelyard -n {seen} {kind} {name.lstrip('-')}{allowed} -d {_quote(help_.partition(';')[0])}"
             )
-        runs = ["(command ls .steelyard/runs 2>/dev/null)"] if one.takes_runs else []
+        runs = [f"(command ls {RUNS} 2>/dev/null)"] if one.takes_runs else []
         if one.bare:
             lines.append(f"complete -c steelyard -n {seen} -a {_quote(' '.join([*one.bare, *runs]))}")
     return "\n".join(lines) + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from steelyard.verdict.required import NOTHING, Required, required
+from steelyard.verdict.required import NOTHING, RequiredAssurance, parse_required
 
 
 def add_required(parser: argparse.ArgumentParser) -> None:
@@ -15,6 +15,6 @@ def add_required(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def required_by(args: argparse.Namespace) -> Required:
+def required_by(args: argparse.Namespace) -> RequiredAssurance:
     text: str | None = getattr(args, "require_assurance", None)
-    return NOTHING if text is None else required(text)
+    return NOTHING if text is None else parse_required(text)

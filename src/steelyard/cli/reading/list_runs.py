@@ -190,7 +190,7 @@ def _list(store: Store, args: argparse.Namespace) -> None:
     found = [_now(one, is_verified=len(found) <= VERIFIED) for one in found]
     if args.json:
         for one in found:
-            print_json(listed(one))
+            print_json(run_to_json(one))
     elif not found:
         total = store.count()
         console().print(
@@ -214,7 +214,7 @@ def _now(entry: Entry, *, is_verified: bool) -> Entry:
     return entry
 
 
-def listed(entry: Entry) -> dict[str, Any]:
+def run_to_json(entry: Entry) -> dict[str, Any]:
     """One run.
 
     {"schema": "steelyard.runs/1", "run": "...", "started": "2026-03-07T12:00:00Z", "contract": "sum", "agent": "noop",

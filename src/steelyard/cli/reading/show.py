@@ -35,7 +35,7 @@ from steelyard.report.terminal import seconds, table_of_results
 from steelyard.report.trace.timeline import trace_line
 from steelyard.review import record as review_record
 from steelyard.review import status
-from steelyard.verdict.required import Required
+from steelyard.verdict.required import RequiredAssurance
 
 TRACE_INDENT, NARROW_INDENT = 52, 8  # where the words of an event begin, and its time
 HELP = "show a run: verdict, gates, grades, findings"
@@ -211,7 +211,7 @@ def _left_out(states: Sequence[str], runs: Path) -> Iterator[str]:
             yield f"1 run {one}; {more}" if count == 1 else f"{count} runs {several}; {more}"
 
 
-def _read(folder: RunFolder, least: Required, number: int = 1) -> _RunView:
+def _read(folder: RunFolder, least: RequiredAssurance, number: int = 1) -> _RunView:
     """A run, with all of its record verified but `report.json`, of which nothing is shown."""
     count = len(grading_files(folder))
     if not 1 <= number <= count and (count or number != 1):
@@ -219,11 +219,13 @@ def _read(folder: RunFolder, least: Required, number: int = 1) -> _RunView:
     return _result(load_evidence(folder), (), least, number)
 
 
-def _glance_at(folder: RunFolder, least: Required) -> _RunView:
+def _glance_at(folder: RunFolder, least: RequiredAssurance) -> _RunView:
     return _result(*glance(folder), least, 1)
 
 
-def _result(evidence: Evidence, known: Sequence[Mapping[str, Any]], least: Required, number: int) -> _RunView:
+def _result(
+    evidence: Evidence, known: Sequence[Mapping[str, Any]], least: RequiredAssurance, number: int
+) -> _RunView:
     folder = evidence.folder
     try:
         gradings = known or read_gradings(folder)

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     folder, url = _store(args.runs_too or args.runs, args.store)
     return start.start_viewer(
         site.Site(folder, records.Records(folder, url=url)),
-        start.Listening(args.port, PORT, args.host, browser=not args.no_browser, log=args.access_log),
+        start.ListenOptions(args.port, PORT, args.host, browser=not args.no_browser, log=args.access_log),
     )
 
 

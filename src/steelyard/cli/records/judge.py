@@ -15,7 +15,7 @@ from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import find_runs
-from steelyard.judge.calibration import Calibration, Labelled, calibrated, read_labels
+from steelyard.judge.calibration import Calibration, LabelledPair, calibrate, read_labels
 from steelyard.judge.saved_calibration import WHOLE, calibration_line, save_calibration
 from steelyard.report.plain import one_line
 from steelyard.review.labels import labels_of_runs
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     labelled = _labels(args)
     if not labelled:
         raise OperatorFault(f"{args.labels} has no label: nothing can be compared")
-    found = calibrated(labelled)
+    found = calibrate(labelled)
     if args.save:
         save_calibration(args.runs, args.model or WHOLE, found.to_json(), str(args.labels))
     if args.json:
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if found.ready else 1
 
 
-def _labels(args: argparse.Namespace) -> list[Labelled]:
+def _labels(args: argparse.Namespace) -> list[LabelledPair]:
     if args.labels.is_dir():
         return labels_of_runs(find_runs(args.labels), args.model)
     return read_labels(args.labels, args.model)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from rich.text import Text
 
 from steelyard.cli.console.output import console, exit_code, print_json
-from steelyard.cli.console.reporter import Planned, Reporter
+from steelyard.cli.console.reporter import PlannedRows, Reporter
 from steelyard.cli.options.require_assurance import add_required, required_by
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.cli.options.task_options import add_task_options, task_options
@@ -201,11 +201,11 @@ def _regrade(chosen: _Selection, args: argparse.Namespace) -> list[dict[str, Any
     return results
 
 
-def _planned(runs: Sequence[tuple[Contract, Evidence]]) -> Planned:
+def _planned(runs: Sequence[tuple[Contract, Evidence]]) -> PlannedRows:
     names = [
         (contract.id, str(evidence.manifest.get("agent", {}).get("name"))) for contract, evidence in runs
     ]
-    return Planned(names, len(runs), gated=any(contract.spec.workspace != "none" for contract, _ in runs))
+    return PlannedRows(names, len(runs), gated=any(contract.spec.workspace != "none" for contract, _ in runs))
 
 
 def _print_record(results: Sequence[Mapping[str, Any]], chosen: _Selection) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from steelyard.cli.console.faults import print_faults
 from steelyard.cli.console.output import check_out, exit_code
 from steelyard.cli.console.reporter import Reporter
-from steelyard.cli.console.trials import add_jobs, add_run_options, planned, run_trials
+from steelyard.cli.console.trials import add_jobs, add_run_options, planned_rows, run_trials
 from steelyard.cli.options.require_assurance import add_required, required_by
 from steelyard.cli.options.task_options import add_task_options, task_options
 from steelyard.cli.running import predictions
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def _grade(contract: Contract, args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     with _agent(args) as agent:
         trials = [Trial(contract, agent)]
-        with Reporter(planned(trials, args), as_json=args.json) as reporter:
+        with Reporter(planned_rows(trials, args), as_json=args.json) as reporter:
             results = run_trials(trials, args, reporter, {folder: args.contract})
             reporter.summary(results)
     print_faults(results)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from steelyard.cli.console.faults import print_faults
 from steelyard.cli.console.output import exit_code
 from steelyard.cli.console.reporter import Reporter
-from steelyard.cli.console.trials import planned, run_trials
+from steelyard.cli.console.trials import planned_rows, run_trials
 from steelyard.cli.options.require_assurance import required_by
 from steelyard.cli.options.task_options import task_options
 from steelyard.contract.contract import Contract
@@ -39,7 +39,7 @@ from steelyard.importers.task import as_name
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.report.short_line import short_line
-from steelyard.verdict.required import Required
+from steelyard.verdict.required import RequiredAssurance
 
 _SHOWN = 3
 
@@ -88,7 +88,7 @@ def grade_predictions(args: argparse.Namespace) -> int:
         known = graded_before(args.out, {one.key(args.sandbox) for one in predicted}, least)
         left = [one for one in predicted if one.key(args.sandbox) not in known]
         results = [short_line(known[key]) for one in predicted if (key := one.key(args.sandbox)) in known]
-        with Reporter(planned([one.trial for one in predicted], args), as_json=args.json) as reporter:
+        with Reporter(planned_rows([one.trial for one in predicted], args), as_json=args.json) as reporter:
             for line in known.values():
                 reporter.finished([line])
             results += run_trials([one.trial for one in left], args, reporter) if left else []
@@ -186,7 +186,7 @@ def _written(
         yield predicted
 
 
-def graded_before(out: Path, wanted: set[Key], least: Required) -> dict[Key, dict[str, Any]]:
+def graded_before(out: Path, wanted: set[Key], least: RequiredAssurance) -> dict[Key, dict[str, Any]]:
     """The result lines of runs that need not be repeated: verified, graded, and not invalid."""
     found: dict[Key, dict[str, Any]] = {}
     for folder in find_runs(out.absolute()) if out.is_dir() else ():

@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.cli.console.faults import print_faults
 from steelyard.cli.console.output import check_out, exit_code
 from steelyard.cli.console.reporter import Reporter
-from steelyard.cli.console.trials import add_jobs, add_max_failures, add_run_options, planned, run_trials
+from steelyard.cli.console.trials import add_jobs, add_max_failures, add_run_options, planned_rows, run_trials
 from steelyard.cli.options.agent_options import add_agent_options, agent_options, check_agents
 from steelyard.cli.options.require_assurance import add_required, required_by
 from steelyard.cli.options.task_options import add_task_options, task_options
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     with name_faults_as_typed(typed):
         contracts = [load_contract(path, catalogue) for path in contract_folders]
         trials = plan_trials(contracts, args.agent, args.repeats, options)
-        with Reporter(planned(trials, args), as_json=args.json) as reporter:
+        with Reporter(planned_rows(trials, args), as_json=args.json) as reporter:
             results = run_trials(trials, args, reporter, typed)
             reporter.summary(results)
     print_faults(results)

@@ -334,7 +334,7 @@ def _engine(
             args.sign,
             judging=judging,
             observer=display,
-            retry=retry_policy.RetryPolicy(runs=opened.plan.replay.attempts),
+            retry=retry_policy.TrialRetryPolicy(runs=opened.plan.replay.attempts),
             gate=gate,
             interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
         )
@@ -365,7 +365,7 @@ def _ray_engine(
             None if rule is None else rule.spent,
         ),
         observer=display,
-        retry=retry_policy.RetryPolicy(runs=opened.plan.replay.attempts),
+        retry=retry_policy.TrialRetryPolicy(runs=opened.plan.replay.attempts),
         gate=gate,
         interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
     )

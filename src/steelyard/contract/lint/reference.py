@@ -22,7 +22,7 @@ FIX = "a solution, as `git diff` writes it"
 
 
 @dataclass
-class Standing:
+class PatchedNames:
     """The snapshot's names as patch upon patch leaves them, and those whose content is no longer the snapshot's."""
 
     root: Path
@@ -60,7 +60,7 @@ def reference_problems(contract: Contract) -> list[Problem]:
     if contract.spec.answer_path is not None:
         return []  # the reference is the answer itself
     snapshot = contract.snapshot
-    standing = Standing(snapshot.tree, set(snapshot.entries), bool(contract.spec.setup))
+    standing = PatchedNames(snapshot.tree, set(snapshot.entries), bool(contract.spec.setup))
     steps = [("steps", step.reference) for step in contract.steps]
     for place, path in (("oracle.reference", contract.reference), *steps):
         if not isinstance(path, Path) or path.stat().st_size > MAX_BYTES:
@@ -73,7 +73,7 @@ def reference_problems(contract: Contract) -> list[Problem]:
     return []
 
 
-def why_refused(patch: bytes, standing: Standing) -> str:
+def why_refused(patch: bytes, standing: PatchedNames) -> str:
     """Why the patch cannot apply, if that is certain: no form of it may."""
     if any(word in patch for word in ONLY_GIT_READS):
         return ""
@@ -88,7 +88,7 @@ def why_refused(patch: bytes, standing: Standing) -> str:
     return first
 
 
-def _why_form_refused(patch: bytes, standing: Standing) -> str:
+def _why_form_refused(patch: bytes, standing: PatchedNames) -> str:
     try:
         found = list(sections(patch))
     except ValueError as error:

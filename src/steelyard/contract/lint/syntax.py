@@ -22,7 +22,7 @@ MAX_BYTES = 1 << 20  # of one file
 MAX_ALL_BYTES = 16 << 20
 
 
-def unparsed(contract: Contract) -> list[Problem]:
+def syntax_problems(contract: Contract) -> list[Problem]:
     return list(_each(contract))
 
 

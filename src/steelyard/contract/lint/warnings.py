@@ -15,7 +15,7 @@ from steelyard.contract.briefing import TEMPLATE
 from steelyard.contract.catalogue import GraderEntry, LintWarning
 from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.contract.scaffold import templates
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
@@ -34,20 +34,20 @@ PASSES_ON = frozenset(
 def warnings(contract: Contract, source: Source) -> list[Problem]:
     """What to look at twice, apart from the graders' own doubts."""
     return [
-        Problem(source.where(place), dotted(place), message, fix)
+        Problem(source.where(place), dotted_path(place), message, fix)
         for place, message, fix in _warnings(contract)
     ]
 
 
-def warning_problem(entry: GraderEntry, place: Place, warning: LintWarning, source: Source) -> Problem:
+def warning_problem(entry: GraderEntry, place: YamlPath, warning: LintWarning, source: Source) -> Problem:
     """A grader's warning about its own options, at the place where the option is written."""
-    if entry.name == dotted(place):  # the policy's own grader: the place is the option
-        return Problem(source.where(place), dotted(place), warning.message)
+    if entry.name == dotted_path(place):  # the policy's own grader: the place is the option
+        return Problem(source.where(place), dotted_path(place), warning.message)
     option = (int(part) if part.isdecimal() else part for part in re.findall(r"[^.\[\]]+", warning.option))
-    return Problem(source.where((*place, *option)), f"{dotted(place)}.{warning.option}", warning.message)
+    return Problem(source.where((*place, *option)), f"{dotted_path(place)}.{warning.option}", warning.message)
 
 
-def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+def _warnings(contract: Contract) -> Iterator[tuple[YamlPath, str, str]]:
     yield from _references(contract)
     if contract.spec.repository is not None and not any(
         entry.kind == "file" for entry in contract.snapshot.entries.values()
@@ -84,7 +84,7 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
             yield ("repository", "tree"), f"{shown(name)} is used for grading, and agents can read it", ""
 
 
-def _references(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+def _references(contract: Contract) -> Iterator[tuple[YamlPath, str, str]]:
     if contract.spec.workspace == "none" and not contract.checks:
         yield ("workspace",), ONLY_JUDGED, "a `verifier` check needs no model"
     elif contract.spec.oracle.reference is None and all(step.reference is None for step in contract.steps):
@@ -100,7 +100,7 @@ def _references(contract: Contract) -> Iterator[tuple[Place, str, str]]:
             yield place, "contains lines of the reference", ""
 
 
-def _messages(contract: Contract) -> Iterator[tuple[Place, str]]:
+def _messages(contract: Contract) -> Iterator[tuple[YamlPath, str]]:
     """Every message that an agent gets, and where it is written."""
     if contract.steps:
         yield from ((("steps", number), step.brief) for number, step in enumerate(contract.steps))
@@ -109,7 +109,7 @@ def _messages(contract: Contract) -> Iterator[tuple[Place, str]]:
     yield from ((("turns", number), text) for number, text in enumerate(contract.spec.turns))
 
 
-def _checks_with_places(contract: Contract) -> list[tuple[Place, GraderEntry]]:
+def _checks_with_places(contract: Contract) -> list[tuple[YamlPath, GraderEntry]]:
     """Every check, and where it is written."""
     if not contract.steps:
         return [(("oracle", "checks", number), check) for number, check in enumerate(contract.checks)]
@@ -143,7 +143,7 @@ def _deaf(cmd: str) -> str:
     return ""
 
 
-def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+def _exposed_checks(contract: Contract) -> Iterator[tuple[YamlPath, str, str]]:
     """Python puts the folder of a script, or the current one, first on its path: what a change plants is found there."""
     for place, check in _checks_with_places(contract):
         spec = check.execution
@@ -156,7 +156,7 @@ def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
             yield place, "a module placed beside the hidden file can replace a library", "python3 -I"
 
 
-def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+def _templates(contract: Contract) -> Iterator[tuple[YamlPath, str, str]]:
     """What `init` wrote is there to be filled in."""
     written = templates.QUESTION_BRIEF if contract.spec.workspace == "none" else TEMPLATE
     for place, brief in _messages(contract):
@@ -191,7 +191,7 @@ def _holds(path: Path, text: str) -> bool:
     return path.stat().st_size == len(text) and path.read_text(errors="replace") == text
 
 
-def _out_of_reach(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+def _out_of_reach(contract: Contract) -> Iterator[tuple[YamlPath, str, str]]:
     """A check that passes with a part of the credit, in a contract that then fails for want of the rest."""
     needed = contract.spec.pass_threshold
     whole = sum(one.weight for one in (*contract.checks, *contract.graders))
@@ -206,7 +206,7 @@ def _out_of_reach(contract: Contract) -> Iterator[tuple[Place, str, str]]:
             )
 
 
-def _frozen_but_generated(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+def _frozen_but_generated(contract: Contract) -> Iterator[tuple[YamlPath, str, str]]:
     for number, grader in enumerate(contract.spec.graders):
         for path in grader.get("paths", ()) if isinstance(grader.get("paths"), list | tuple) else ():
             if any(fnmatchcase(str(path), pattern) for pattern in contract.spec.generated):

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from steelyard.contract.catalogue import POLICY_NAME, Catalogue, GraderEntry, GraderType
 from steelyard.contract.model import Fraction, Layer, Name, NonEmpty, Strict, Under
 from steelyard.contract.parse import explain as explanation
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.deferred import model as models
 from steelyard.deferred.constraints import NotPlainError
 from steelyard.deferred.data_class import dataclass
@@ -61,7 +61,7 @@ class Entries:
 
     source: Source
     catalogue: Catalogue
-    found: dict[Place, GraderEntry] = field(default_factory=dict)
+    found: dict[YamlPath, GraderEntry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -73,11 +73,11 @@ class Entries:
         return tuple(entry for entry in self.found.values() if not entry.is_check)
 
     @property
-    def where_checks_are(self) -> Place:
+    def where_checks_are(self) -> YamlPath:
         return ("steps",) if any(entry.step is not None for entry in self.checks) else ("oracle", "checks")
 
-    def complain(self, place: Place, message: str, fix: str = "") -> None:
-        self.problems.append(Problem(self.source.where(place), dotted(place), message, fix))
+    def complain(self, place: YamlPath, message: str, fix: str = "") -> None:
+        self.problems.append(Problem(self.source.where(place), dotted_path(place), message, fix))
 
 
 def resolve_entries(source: Source, catalogue: Catalogue) -> Entries:
@@ -109,7 +109,7 @@ def _weighs_nothing(entries: Entries) -> bool:
     return bool(entries.checks) and not entries.problems and not weight
 
 
-def _listed(source: Source, place: Place) -> Iterator[tuple[Place, dict[str, Any]]]:
+def _listed(source: Source, place: YamlPath) -> Iterator[tuple[YamlPath, dict[str, Any]]]:
     """The mappings in a list, if it is one; what is not is the model's to refuse."""
     data: Any = source.data
     for part in place:
@@ -121,7 +121,7 @@ def _listed(source: Source, place: Place) -> Iterator[tuple[Place, dict[str, Any
 
 def _resolve(
     entries: Entries,
-    place: Place,
+    place: YamlPath,
     raw: dict[str, Any],
     model: type[CheckKeys | GraderKeys],
     step: str | None = None,
@@ -184,7 +184,7 @@ def _weight(keys: CheckKeys | GraderKeys, kind: type[GraderType], *, required: b
 
 
 def _common(
-    entries: Entries, place: Place, raw: dict[str, Any], model: type[CheckKeys | GraderKeys]
+    entries: Entries, place: YamlPath, raw: dict[str, Any], model: type[CheckKeys | GraderKeys]
 ) -> CheckKeys | GraderKeys | None:
     common = {key: value for key, value in raw.items() if key in field_names(model)}
     try:
@@ -197,7 +197,7 @@ def _common(
 
 
 def _type_of(
-    entries: Entries, place: Place, raw: dict[str, Any], model: type[CheckKeys | GraderKeys]
+    entries: Entries, place: YamlPath, raw: dict[str, Any], model: type[CheckKeys | GraderKeys]
 ) -> type[GraderType] | None:
     name = raw.get("type", getattr(model, "type", None))
     if not isinstance(name, str):
@@ -215,7 +215,7 @@ def _type_of(
 
 def _options(
     entries: Entries,
-    place: Place,
+    place: YamlPath,
     raw: dict[str, Any],
     kind: type[GraderType],
     model: type[CheckKeys | GraderKeys],
@@ -232,7 +232,7 @@ def _options(
             entries.complain((*place, "command"), "`cmd` and `command` are the same key", "keep one")
         rest.setdefault("cmd", rest.pop("command"))
 
-    def known(inner: Place) -> list[str]:
+    def known(inner: YamlPath) -> list[str]:
         return [*explanation.known_keys(kind, inner), *([] if inner else field_names(model))]
 
     try:
@@ -268,7 +268,7 @@ def _wrap(kind: type[GraderType]) -> type[BaseModel]:
     return create_model("Options", __config__=config, options=(kind, ...))
 
 
-def _gate_holds(entries: Entries, place: Place, keys: CheckKeys | GraderKeys, *, gate: bool) -> bool:
+def _gate_holds(entries: Entries, place: YamlPath, keys: CheckKeys | GraderKeys, *, gate: bool) -> bool:
     """Whether `required`, `weight` and `gate` agree with each other."""
     before = len(entries.problems)
     if keys.required is False and isinstance(keys, CheckKeys):

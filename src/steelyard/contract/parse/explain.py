@@ -18,7 +18,7 @@ from steelyard.contract.model import (
     RELEASE_PATTERN,
     VARIABLE_PATTERN,
 )
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.errors import Problem
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class _ErrorAtPlace(NamedTuple):
     """One error with its place in the data; `union` is the place of a value that may be of several kinds."""
 
     error: ErrorDetails
-    place: Place
-    union: Place | None
+    place: YamlPath
+    union: YamlPath | None
 
     @property
     def wrong_kind(self) -> bool:
@@ -79,8 +79,8 @@ class _ErrorAtPlace(NamedTuple):
 def explain(
     refused: ValidationError,
     source: Source,
-    known: Callable[[Place], list[str]],
-    base: Place = (),
+    known: Callable[[YamlPath], list[str]],
+    base: YamlPath = (),
     *,
     below: int = 0,
 ) -> list[Problem]:
@@ -96,7 +96,7 @@ def explain(
     for group in _group(explained):
         place = (*base, *group[0].place)
         message, fix = _message(group, known)
-        problems.append(Problem(source.where(place), dotted(place), message, fix))
+        problems.append(Problem(source.where(place), dotted_path(place), message, fix))
     return problems
 
 
@@ -105,7 +105,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]}?" if close else ""
 
 
-def known_keys(model: Any, place: Place) -> list[str]:
+def known_keys(model: Any, place: YamlPath) -> list[str]:
     """The keys that may stand at `place` of a value described by a pydantic model or a dataclass."""
     owners = [model]
     for part in place:
@@ -117,7 +117,7 @@ def known_keys(model: Any, place: Place) -> list[str]:
 def _explain(error: ErrorDetails, data: Any, below: int) -> _ErrorAtPlace:
     """The part of `loc` that the author wrote; the rest names branches of unions."""
     place: list[str | int] = []
-    union: Place | None = None
+    union: YamlPath | None = None
     loc = error["loc"][below:]
     for number, part in enumerate(loc):
         missing = error["type"] == "missing" and number == len(loc) - 1
@@ -134,7 +134,7 @@ def _explain(error: ErrorDetails, data: Any, below: int) -> _ErrorAtPlace:
 
 def _group(explained: list[_ErrorAtPlace]) -> Iterator[list[_ErrorAtPlace]]:
     """Errors apart, but those of one union together: the branch that nearly fits, else all of them."""
-    unions: dict[Place, list[_ErrorAtPlace]] = {}
+    unions: dict[YamlPath, list[_ErrorAtPlace]] = {}
     for one in explained:
         if one.union is None:
             yield [one]
@@ -150,7 +150,7 @@ class _Message(NamedTuple):
     fix: str = ""
 
 
-def _message(group: Sequence[_ErrorAtPlace], known: Callable[[Place], list[str]]) -> _Message:
+def _message(group: Sequence[_ErrorAtPlace], known: Callable[[YamlPath], list[str]]) -> _Message:
     error, place, _ = group[0]
     if error["type"] in _UNKNOWN:
         return _Message("unknown key", suggestion(str(place[-1]), known(place[:-1])))
@@ -160,7 +160,7 @@ def _message(group: Sequence[_ErrorAtPlace], known: Callable[[Place], list[str]]
     return _Message(_words(group), _as_text(place) if number_for_text and len(group) == 1 else "")
 
 
-def _as_text(place: Place) -> str:
+def _as_text(place: YamlPath) -> str:
     """What a number should have been; a port alone leads nowhere, quoted or not."""
     is_host = len(place) > 1 and place[-2] in {"network", "setup_network"}
     return "write host:port, like api.example:443" if is_host else "put it in quotes"

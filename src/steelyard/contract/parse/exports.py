@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any
 
-from steelyard.contract.parse.yaml_source import Place
+from steelyard.contract.parse.yaml_source import YamlPath
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.filesystem.tree import is_within
 
@@ -34,7 +34,7 @@ BROAD = (
 _WILD = deferred_pattern(r"[*?\[]")
 
 
-def export_problems(data: dict[str, Any], *, is_system: bool) -> Iterator[tuple[Place, str, str]]:
+def export_problems(data: dict[str, Any], *, is_system: bool) -> Iterator[tuple[YamlPath, str, str]]:
     given = data.get("exports")
     if given and not is_system:
         yield ("exports",), "not supported yet", "only with `scope: system`"

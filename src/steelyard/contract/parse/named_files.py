@@ -15,16 +15,16 @@ from typing import Any
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.parse.entries import Entries
 from steelyard.contract.parse.files import bad_name, contract_files, inside
-from steelyard.contract.parse.yaml_source import MOST_BYTES, Place, Source, dotted
+from steelyard.contract.parse.yaml_source import MOST_BYTES, Source, YamlPath, dotted_path
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import Problem
 
-BRIEF: Place = ("brief_file",)
-REFERENCE: Place = ("oracle", "reference")
-COMPLIANCE: Place = ("oracle", "compliance")
-ARCHIVE: Place = ("repository", "archive")
-TREE: Place = ("repository", "tree")
-BUILD: Place = ("environment", "build")
+BRIEF: YamlPath = ("brief_file",)
+REFERENCE: YamlPath = ("oracle", "reference")
+COMPLIANCE: YamlPath = ("oracle", "compliance")
+ARCHIVE: YamlPath = ("repository", "archive")
+TREE: YamlPath = ("repository", "tree")
+BUILD: YamlPath = ("environment", "build")
 MOST_STEP_FILES, MOST_STEP_BYTES = 1000, 256 << 20
 
 
@@ -38,8 +38,8 @@ class NamedFiles:
     step_briefs: dict[int, str] = field(default_factory=dict)  # of the steps' own `brief_file`s
     problems: list[Problem] = field(default_factory=list)
 
-    def complain(self, place: Place, message: str) -> None:
-        self.problems.append(Problem(self.source.where(place), dotted(place), message))
+    def complain(self, place: YamlPath, message: str) -> None:
+        self.problems.append(Problem(self.source.where(place), dotted_path(place), message))
 
 
 def name_files(source: Source, entries: Entries, folder: Path, *, with_repository: bool = True) -> NamedFiles:
@@ -79,7 +79,7 @@ def _look_at_kinds(named: NamedFiles) -> None:
         named.complain(BUILD, f"{build} is not a folder with a Dockerfile")
 
 
-def _looks(source: Source) -> Iterator[tuple[Place, Callable[[NamedFiles, Path, Path], None]]]:
+def _looks(source: Source) -> Iterator[tuple[YamlPath, Callable[[NamedFiles, Path, Path], None]]]:
     yield BRIEF, _read_brief
     for number, at in enumerate(_steps(source)):
         yield (*at, "brief_file"), partial(_read_step_brief, number)
@@ -87,7 +87,7 @@ def _looks(source: Source) -> Iterator[tuple[Place, Callable[[NamedFiles, Path, 
     yield TREE, _look_at_tree
 
 
-def _graders_files(source: Source, entries: Entries) -> Iterator[tuple[Place, str]]:
+def _graders_files(source: Source, entries: Entries) -> Iterator[tuple[YamlPath, str]]:
     """Everything whose bytes a verdict depends on."""
     for place, entry in entries.found.items():
         for name in entry.options_files:
@@ -102,7 +102,7 @@ def _graders_files(source: Source, entries: Entries) -> Iterator[tuple[Place, st
         yield BUILD, build.rstrip("/")
 
 
-def _where(source: Source, place: Place, name: str) -> Place:
+def _where(source: Source, place: YamlPath, name: str) -> YamlPath:
     """Where below `place` a file is named, or the script that comes with its folder; else `place` itself."""
     data: Any = source.data
     for part in place:
@@ -113,7 +113,7 @@ def _where(source: Source, place: Place, name: str) -> Place:
     return next(iter((*named, *beside)), place)
 
 
-def _texts(data: object, place: Place) -> Iterator[tuple[Place, str]]:
+def _texts(data: object, place: YamlPath) -> Iterator[tuple[YamlPath, str]]:
     if isinstance(data, str):
         yield place, data
     elif isinstance(data, dict | list):
@@ -121,9 +121,9 @@ def _texts(data: object, place: Place) -> Iterator[tuple[Place, str]]:
             yield from _texts(value, (*place, key))
 
 
-def _references(source: Source) -> Iterator[tuple[Place, str]]:
+def _references(source: Source) -> Iterator[tuple[YamlPath, str]]:
     """Every solution, patch or script, and the work that should have been refused."""
-    places: list[Place] = [REFERENCE, COMPLIANCE, *((*at, "reference") for at in _steps(source))]
+    places: list[YamlPath] = [REFERENCE, COMPLIANCE, *((*at, "reference") for at in _steps(source))]
     for place in (one for at in places for one in (at, (*at, "script"))):
         written = _written(source, place)
         if written is not None:
@@ -136,7 +136,7 @@ def files_below(folder: str, files: Mapping[str, ContractFile]) -> dict[str, Con
     return {name.removeprefix(top): file for name, file in files.items() if name.startswith(top)}
 
 
-def _step_files(source: Source) -> Iterator[tuple[Place, str]]:
+def _step_files(source: Source) -> Iterator[tuple[YamlPath, str]]:
     for at in _steps(source):
         written = _written(source, (*at, "files"))
         if written is not None:
@@ -155,12 +155,12 @@ def _unbearable(files: Mapping[str, ContractFile]) -> str:
     return ""
 
 
-def _steps(source: Source) -> list[Place]:
+def _steps(source: Source) -> list[YamlPath]:
     listed = source.data.get("steps")
     return [("steps", number) for number in range(len(listed) if isinstance(listed, list) else 0)]
 
 
-def _written(source: Source, place: Place) -> str | None:
+def _written(source: Source, place: YamlPath) -> str | None:
     data: Any = source.data
     for part in place:
         inner = data.get(part) if isinstance(data, dict) else None

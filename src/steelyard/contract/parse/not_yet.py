@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import Problem
 
 
 class Row(NamedTuple):
-    place: Place
+    place: YamlPath
     refused: Callable[[Any], bool]
     instead: str = ""
 
@@ -31,7 +31,7 @@ NOT_YET: tuple[Row, ...] = (Row(("setup_inputs",), _is_given),)
 def not_yet(source: Source) -> list[Problem]:
     """Every key of the contract that nothing would read."""
     return [
-        Problem(source.where(row.place), dotted(row.place), "not supported yet", row.instead)
+        Problem(source.where(row.place), dotted_path(row.place), "not supported yet", row.instead)
         for row in NOT_YET
         if _is_refused(row, source.data)
     ]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.contract.parse.entries import Entries
-from steelyard.contract.parse.yaml_source import Place, dotted
+from steelyard.contract.parse.yaml_source import YamlPath, dotted_path
 from steelyard.errors import Problem
 
-_ProblemAt = tuple[Place, str, str]
+_ProblemAt = tuple[YamlPath, str, str]
 EFFICIENCY = "efficiency"
 
 
@@ -22,7 +22,8 @@ def score_problems(entries: Entries) -> list[Problem]:
         *_references_problems(entries),
     ]
     return [
-        Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in problems
+        Problem(entries.source.where(place), dotted_path(place), message, fix)
+        for place, message, fix in problems
     ]
 
 

@@ -15,17 +15,17 @@ from typing import Any
 
 from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.model import ANSWER, GENERATED
-from steelyard.contract.parse.allowed_host_keys import allowed_host_problems
 from steelyard.contract.parse.entries import Entries
 from steelyard.contract.parse.exports import export_problems
-from steelyard.contract.parse.yaml_source import Place, dotted
+from steelyard.contract.parse.yaml_source import YamlPath, dotted_path
 from steelyard.errors import Problem
 from steelyard.sandbox_paths import WORKSPACE
 
-_ProblemAt = tuple[Place, str, str]
+_ProblemAt = tuple[YamlPath, str, str]
 NO_WORKSPACE = "a contract without a workspace"
 NOTE = "llm_judge"
 JUDGE = "`judge: {}`, or name its models"
+_NETWORK_KEYS: tuple[YamlPath, ...] = (("environment", "network"), ("setup_network",), ("oracle", "network"))
 
 
 def shape_problems(entries: Entries) -> list[Problem]:
@@ -38,7 +38,7 @@ def shape_problems(entries: Entries) -> list[Problem]:
     else:
         problems += _with_workspace(data)
     problems += export_problems(data, is_system=is_system(data))
-    problems += allowed_host_problems(data)
+    problems += _allowed_host_problems(data)
     problems += _whole_system_problems(data, entries)
     if data.get("expected_outcome") == "refusal" and not is_judged(data):
         problems.append((("expected_outcome",), "only a judge can recognise a refusal", JUDGE))
@@ -46,7 +46,8 @@ def shape_problems(entries: Entries) -> list[Problem]:
     if data.get("bench") == "live":
         problems += _graded_live(data, entries)
     return [
-        Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in problems
+        Problem(entries.source.where(place), dotted_path(place), message, fix)
+        for place, message, fix in problems
     ]
 
 
@@ -55,7 +56,7 @@ def _compliance(data: dict[str, Any]) -> Iterator[_ProblemAt]:
     oracle = data.get("oracle")
     if not isinstance(oracle, dict) or oracle.get("compliance") is None:
         return
-    place: Place = ("oracle", "compliance")
+    place: YamlPath = ("oracle", "compliance")
     if data.get("expected_outcome") != "refusal":
         yield place, "only where a refusal is right", "expected_outcome: refusal"
     elif data.get("workspace") == "none" or data.get("steps"):
@@ -183,3 +184,31 @@ def _without_workspace(data: dict[str, Any], entries: Entries) -> Iterator[_Prob
 def _patterns(data: dict[str, Any]) -> tuple[str, ...]:
     own = data.get("generated")
     return (*GENERATED, *(str(one) for one in (own if isinstance(own, list) else ())))
+
+
+def _allowed_host_problems(data: dict[str, Any]) -> Iterator[_ProblemAt]:
+    """Which keys fit together with allowed hosts. The names of hosts are checked in `allowed_hosts.py`."""
+    environment = data.get("environment")
+    environment = environment if isinstance(environment, dict) else {}
+    opened = [key for key in _NETWORK_KEYS if isinstance(_value_at(data, key), list)]
+    if environment.get("sandbox") == "local":
+        yield from ((key, "the local sandbox cannot restrict the network", "none") for key in opened)
+    if environment.get("build") and ("setup_network",) in opened:
+        yield (
+            ("setup_network",),
+            "an image build cannot be limited to a list of hosts",
+            "`host` for the build, or `none`",
+        )
+    if data.get("bench") == "live" and _value_at(data, _NETWORK_KEYS[0]) != _value_at(data, _NETWORK_KEYS[2]):
+        fix = "the same list for both, or `bench: fresh`"
+        yield (
+            _NETWORK_KEYS[2],
+            "a live bench uses the agent's sandbox and its allowed hosts (environment.network)",
+            fix,
+        )
+
+
+def _value_at(data: Any, key: YamlPath) -> Any:
+    for part in key:
+        data = data.get(part) if isinstance(data, dict) else None
+    return "none" if data is None else data

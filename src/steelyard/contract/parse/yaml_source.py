@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from steelyard.contract.parse.yaml_words import meaning
+from steelyard.contract.parse.yaml_words import parse_word
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import ContractFault, Problem
@@ -32,7 +32,7 @@ PLAIN, TEXT, ALIAS = "plain", "text", "alias"  # tags of composed nodes
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ODD = deferred_pattern("[\\0\\ud800-\\udfff]")  # no file name, argument or variable can hold a NUL
 
-Place = tuple[str | int, ...]
+YamlPath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Source:
 
     file: str
     data: dict[str, Any]
-    positions: Mapping[Place, str]
+    positions: Mapping[YamlPath, str]
 
-    def where(self, place: Place) -> str:
+    def where(self, place: YamlPath) -> str:
         """The position of the deepest part of `place` that is written down."""
         for end in range(len(place), -1, -1):
             if place[:end] in self.positions:
@@ -165,10 +165,10 @@ class _Reader:
     file: str
     document: Any = None
     values: int = 0
-    positions: dict[Place, str] = field(default_factory=dict)
+    positions: dict[YamlPath, str] = field(default_factory=dict)
     known: dict[int, tuple[Any, int]] = field(default_factory=dict)
 
-    def value(self, node: yaml.Node, place: Place) -> Any:
+    def value(self, node: yaml.Node, place: YamlPath) -> Any:
         self.positions.setdefault(place, _at(self.file, node.start_mark))  # that of its key, if it has one
         if node.tag is ALIAS:
             value, count = self.known[id(node.value)]
@@ -185,7 +185,7 @@ class _Reader:
         self.known[id(node)] = (value, self.values - before)
         return value
 
-    def _mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, place: YamlPath) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, inner in node.value:
             key = self._key(name)
@@ -208,7 +208,7 @@ class _Reader:
 
     def _scalar(self, node: yaml.Node) -> Any:
         try:
-            value = meaning(node.value) if node.tag is PLAIN else node.value
+            value = parse_word(node.value) if node.tag is PLAIN else node.value
         except ValueError as error:
             raise _fault_at(self.file, node, str(error)) from error
         if isinstance(value, str) and (odd := _ODD.search(value)):
@@ -222,12 +222,12 @@ class _Reader:
             raise _fault_at(self.file, node, TOO_MANY)
 
 
-def dotted(place: Place) -> str:
+def dotted_path(place: YamlPath) -> str:
     """A place as people write it: `oracle.checks[0].timeout_s`."""
     return "".join(_dotted_parts(place))
 
 
-def _dotted_parts(place: Place) -> Iterator[str]:
+def _dotted_parts(place: YamlPath) -> Iterator[str]:
     for number, part in enumerate(place):
         if isinstance(part, int):
             yield f"[{part}]"

@@ -40,7 +40,7 @@ _NOT_FINITE = deferred_pattern(r"^[-+]?\.(?:inf|nan)$", re.IGNORECASE)
 Word = str | int | float | bool | None
 
 
-def meaning(word: str) -> Word:
+def parse_word(word: str) -> Word:
     """Raises ValueError, with the reason, for numbers that cannot be kept."""
     if word in _NULLS:
         return None

@@ -26,7 +26,7 @@ _NO_NEWLINE = b"\\ No newline"
 _NOWHERE = "/dev/null"
 
 
-class Patched(NamedTuple):
+class PatchedFile(NamedTuple):
     """What a patch leaves at a path; `content` is None where it leaves nothing."""
 
     content: bytes | None
@@ -52,7 +52,7 @@ class Section:
 
 def apply_unified(
     patch: bytes, baseline: Mapping[str, Entry], read: Callable[[str], bytes]
-) -> dict[str, Patched]:
+) -> dict[str, PatchedFile]:
     """Path -> what is there afterwards; raises ValueError with the first reason why the patch does not apply."""
     first: ValueError | None = None
     for form in patch_forms(patch):
@@ -65,8 +65,8 @@ def apply_unified(
 
 def _apply_form(
     patch: bytes, baseline: Mapping[str, Entry], read: Callable[[str], bytes]
-) -> dict[str, Patched]:
-    after: dict[str, Patched] = {}
+) -> dict[str, PatchedFile]:
+    after: dict[str, PatchedFile] = {}
     for section in sections(patch):
         path, source = section.new or section.old, section.old
         if path in after:
@@ -78,9 +78,9 @@ def _apply_form(
             raise ValueError(f"{shown(path)} exists already")
         content = _apply(section, read(source) if source else b"")
         if source and source != path:
-            after[source] = Patched(None)
+            after[source] = PatchedFile(None)
         mode = section.mode or (before.mode if before else "644")
-        after[path] = Patched(None) if section.deleted else Patched(content, mode)
+        after[path] = PatchedFile(None) if section.deleted else PatchedFile(content, mode)
     if not after:
         raise ValueError("the patch names no file")
     return after

@@ -24,7 +24,7 @@ _NO_BUILD = (
 )
 
 
-class Asked(NamedTuple):
+class SnapshotOrigin(NamedTuple):
     """Where the snapshot is to come from; neither means a folder `repo` to be filled."""
 
     git: Path | None = None
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
     node: str | None = None  # the release of Node.js on this machine
 
 
-class Written(NamedTuple):
+class NewContract(NamedTuple):
     """The files of a new contract, and what they were made for."""
 
     paths: list[Path]
@@ -44,7 +44,7 @@ class Written(NamedTuple):
     because: str
 
 
-def write_contract(folder: Path, asked: Asked) -> Written:
+def write_contract(folder: Path, asked: SnapshotOrigin) -> NewContract:
     """Write the files of a new contract. Nothing is ever overwritten."""
     if asked.id is not None and not re.fullmatch(NAME_PATTERN, asked.id):
         raise OperatorFault(f"--id {asked.id!r} cannot be an id; it must match {NAME_PATTERN}")
@@ -57,15 +57,15 @@ def write_contract(folder: Path, asked: Asked) -> Written:
     )
     quoted = json.dumps(name or "contract")
     if asked.question:
-        return Written(_write(folder, _question_files(quoted, asked)), None, "")
+        return NewContract(_write(folder, _question_files(quoted, asked)), None, "")
     texts, language, because = _repository_files(folder, quoted, asked)
     paths = _write(folder, texts)
     if asked.git is None and asked.tree is None:
         (folder / "repo").mkdir(exist_ok=True)
-    return Written(paths, language, because)
+    return NewContract(paths, language, because)
 
 
-def _question_files(name: str, asked: Asked) -> dict[str, str]:
+def _question_files(name: str, asked: SnapshotOrigin) -> dict[str, str]:
     if asked.git is not None or asked.tree is not None or asked.language is not None:
         raise OperatorFault("a question has no repository: --question without --git, --tree, --language")
     return {
@@ -76,7 +76,7 @@ def _question_files(name: str, asked: Asked) -> dict[str, str]:
     }
 
 
-def _repository_files(folder: Path, name: str, asked: Asked) -> tuple[dict[str, str], str, str]:
+def _repository_files(folder: Path, name: str, asked: SnapshotOrigin) -> tuple[dict[str, str], str, str]:
     repository = _repository(folder, asked)
     files = list_files(asked.git, asked.commit, asked.tree)
     language, because = (asked.language, "--language") if asked.language else detect(files)
@@ -168,7 +168,7 @@ def _folder_files(tree: Path) -> Repository:
     return Repository(paths, read)
 
 
-def _repository(folder: Path, asked: Asked) -> str:
+def _repository(folder: Path, asked: SnapshotOrigin) -> str:
     if asked.git is not None and asked.tree is not None:
         raise OperatorFault("use --git or --tree, not both")
     if asked.git is not None:

@@ -78,7 +78,7 @@ def check_id(commit: str) -> None:
 
 
 @contextmanager
-def opened(path: Path, cache: Cache, *, field: str = "repository.git") -> Iterator[Path]:
+def open_git(path: Path, cache: Cache, *, field: str = "repository.git") -> Iterator[Path]:
     """The git directory of a work tree, a bare repository or a bundle (unpacked for as long as this lasts)."""
     if path.is_dir():
         yield git_dir_of(path, field=field)
@@ -145,7 +145,7 @@ def _submodule(
     if location is None:
         return
     field = f"repository.submodules.{path}"
-    with opened(location, cache, field=field) as git_dir:
+    with open_git(location, cache, field=field) as git_dir:
         check_commit(git_dir, commit, field=field)
         yield from git_items(GitSource(git_dir, commit, source.submodules), cache, found, f"{path}/")
 

@@ -33,7 +33,7 @@ from steelyard.contract.snapshot.tree_source import WORKED_IN, tree_items
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault
 from steelyard.filesystem.cache import Cache
-from steelyard.filesystem.contents import lock_of, remembered
+from steelyard.filesystem.contents import lock_of, read_or_remember
 from steelyard.filesystem.owner import run_uid
 from steelyard.filesystem.tree import Entry, content_root, path_from_json, path_to_json, shown
 
@@ -143,7 +143,7 @@ def _from_git(repository: Repository, location: str, folder: Path, cache: Cache)
     key = _key(git=commit, submodules=sorted(submodules), history=repository.history)
     if path.is_file() and (ready := cache.found("snapshots", key)) is not None:
         return ready  # unpacking a bundle only to look is the expensive part
-    with git_source.opened(path, cache) as git_dir:
+    with git_source.open_git(path, cache) as git_dir:
         git_source.check_commit(git_dir, commit)
         source = git_source.GitSource(git_dir, commit, submodules)
         return cache.build("snapshots", key, partial(_build_git, source, cache, repository.history == "full"))
@@ -185,7 +185,9 @@ def _listed(repository: Repository, path: Path) -> tuple[str, dict[str, Entry]]:
 def _root_of(repository: Repository, path: Path, cache: Cache) -> str:
     """The content root of a folder; its files are read again once the kernel says that one of them changed."""
     note = lock_of(cache.path("trees", _key(place=os.fsencode(path.absolute()).hex())))
-    return _as_named(repository, remembered(path, note, lambda: content_root(_entries_of(repository, path))))
+    return _as_named(
+        repository, read_or_remember(path, note, lambda: content_root(_entries_of(repository, path)))
+    )
 
 
 def _entries_of(repository: Repository, path: Path) -> dict[str, Entry]:

@@ -14,7 +14,7 @@ from steelyard.errors import SteelyardError
 from steelyard.filesystem.git import GitRefused, git
 
 
-def uncommitted(path: Path) -> str:
+def uncommitted_changes(path: Path) -> str:
     """Nothing for a clean work tree, a bare repository, a bundle, or what git cannot read."""
     if not (path / ".git").exists():
         return ""

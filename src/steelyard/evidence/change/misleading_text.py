@@ -70,7 +70,7 @@ _MOST_NAMES = 5
 _NEAR = 400  # characters between the one and the other
 
 
-def misleading(change: Change, blobs: Blobs, outputs: Iterable[Path] = ()) -> tuple[Finding, ...]:
+def find_misleading_text(change: Change, blobs: Blobs, outputs: Iterable[Path] = ()) -> tuple[Finding, ...]:
     """At most a few findings; `said` are the files with what the agent printed."""
     found = [*_in_change(change, blobs), *_in_words(outputs)]
     return tuple(found[:MOST_FINDINGS])

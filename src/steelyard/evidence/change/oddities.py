@@ -23,14 +23,14 @@ def odd_name(name: str) -> str:
 
 
 def stands_for_git(name: str) -> bool:
-    return folded(name) == ".git" or name.casefold().startswith("git~")
+    return fold_name(name) == ".git" or name.casefold().startswith("git~")
 
 
 def _invisible(char: str) -> bool:
     return char in _IGNORED or unicodedata.category(char) in {"Cc", "Cf", "Zl", "Zp"}
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """What a file system that ignores case and composition would call it."""
     if name.isascii():
         return name.lower().rstrip(". ")
@@ -42,7 +42,7 @@ def collisions(names: Iterable[str]) -> dict[str, str]:
     """Each name that another name in the same folder folds to as well -> one such other."""
     groups: dict[str, list[str]] = {}
     for name in sorted(names, key=os.fsencode):
-        groups.setdefault(folded(name), []).append(name)
+        groups.setdefault(fold_name(name), []).append(name)
     return {
         name: group[0] if name != group[0] else group[1]
         for group in groups.values()

@@ -112,7 +112,7 @@ class Blobs:
         os.rename(name, f"{self.root}/{sha256}")  # noqa: PTH104  # see above
 
 
-def bounded(value: str | bytes, blobs: Blobs) -> dict[str, Any]:
+def store_text(value: str | bytes, blobs: Blobs) -> dict[str, Any]:
     """What an event says about a text of any size: digest, size and the beginning; the whole goes to a blob."""
     data = value.encode("utf-8", "backslashreplace") if isinstance(value, str) else value
     prefix = data[:PREFIX_BYTES].decode("utf-8", "backslashreplace")

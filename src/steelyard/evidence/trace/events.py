@@ -30,7 +30,7 @@ from typing import Any, Literal, Self, get_args
 import orjson
 
 from steelyard.errors import InfraFault
-from steelyard.evidence.folder.blobs import bounded
+from steelyard.evidence.folder.blobs import store_text
 from steelyard.evidence.key_rules import redact_keys
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.evidence.text_rules import TextRules
@@ -45,8 +45,8 @@ __all__ = [
     "Event",
     "EventLog",
     "Subscriber",
-    "bounded",
     "read_events",
+    "store_text",
     "verify_chain",
 ]
 

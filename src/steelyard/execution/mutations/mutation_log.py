@@ -18,7 +18,7 @@ from typing import Any
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.evidence.change.change import ChangeEntry
-from steelyard.evidence.folder.blobs import Blobs, bounded
+from steelyard.evidence.folder.blobs import Blobs, store_text
 from steelyard.evidence.trace.events import EventLog
 from steelyard.execution.mutations import text_patch
 from steelyard.execution.mutations.running_tree import Look, RunningTree
@@ -180,7 +180,7 @@ class MutationLog:
                 "observed": "live",
                 "attributed": call is not None,
                 "attributed_to": call,
-                "patch": None if patch is None else bounded(patch, self._blobs),
+                "patch": None if patch is None else store_text(patch, self._blobs),
                 "stored": is_stored,
             }
             self._events.append("workspace.change", "harness", payload)

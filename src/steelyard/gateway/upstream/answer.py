@@ -25,7 +25,7 @@ from yarl import URL
 
 from steelyard.gateway.upstream.scrub import KeyScrubber
 from steelyard.gateway.upstream.upstreams import Upstream
-from steelyard.gateway.upstream.waiting import OVERLOADED, RetryPolicy, WaitClock
+from steelyard.gateway.upstream.waiting import OVERLOADED, UpstreamRetryPolicy, WaitClock
 from steelyard.providers.endpoints import Endpoint
 
 CHUNK_BYTES = 1 << 16
@@ -80,7 +80,7 @@ class Sender:
     """How the requests of one run are sent."""
 
     session: ClientSession
-    retry: RetryPolicy
+    retry: UpstreamRetryPolicy
     clock: WaitClock
     on_wait: Callable[[dict[str, Any]], None] = field(default=lambda _: None)
     on_attempt: OnAttempt = _unheard

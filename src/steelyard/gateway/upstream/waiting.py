@@ -10,7 +10,7 @@ OVERLOADED = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 
 
 @dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class UpstreamRetryPolicy:
     """Of one request. A run's wall-clock budget ends every wait."""
 
     attempts: int = 8

@@ -11,7 +11,7 @@ from steelyard.contract.model import NonEmpty
 from steelyard.deferred.model import Field
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.checks.command_warnings import script_warnings
-from steelyard.graders.checks.inject import Injects, inject_warnings, injected
+from steelyard.graders.checks.inject import Injects, inject_warnings, injected_files
 from steelyard.graders.grade import Grade
 from steelyard.graders.output import output_tail
 
@@ -40,7 +40,7 @@ class Command(Grader):
 
     @property
     def injected(self) -> tuple[tuple[str, str], ...]:
-        return injected(self.inject)
+        return injected_files(self.inject)
 
     def execution(self) -> CommandSpec:
         return CommandSpec(

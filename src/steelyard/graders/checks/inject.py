@@ -25,7 +25,7 @@ class Inject:
 Injects = tuple[NonEmpty | Inject, ...]
 
 
-def injected(inject: Injects) -> tuple[tuple[str, str], ...]:
+def injected_files(inject: Injects) -> tuple[tuple[str, str], ...]:
     """(source in the contract, destination in the tree); a bare path goes to the root under its base name."""
     pairs = ((item, None) if isinstance(item, str) else (item.src, item.dest) for item in inject)
     named = ((src.rstrip("/"), dest) for src, dest in pairs)
@@ -34,7 +34,7 @@ def injected(inject: Injects) -> tuple[tuple[str, str], ...]:
 
 def inject_warnings(inject: Injects, material: Material) -> tuple[LintWarning, ...]:
     """Places that two things would go to, and files that would go to the place of a folder."""
-    places = [dest for _, dest in injected(inject)]
+    places = [dest for _, dest in injected_files(inject)]
     clash = next((pair for pair in permutations(places, 2) if is_within(*pair)), None)
     if clash is not None:
         inner, outer = clash
@@ -44,6 +44,6 @@ def inject_warnings(inject: Injects, material: Material) -> tuple[LintWarning, .
         LintWarning(
             f"inject[{number}]", f"{dest!r} is a folder of the snapshot, and {src} is a file", fatal=True
         )
-        for number, (src, dest) in enumerate(injected(inject))
+        for number, (src, dest) in enumerate(injected_files(inject))
         if src in material.files and any(path.startswith(f"{dest}/") for path in material.baseline)
     )

@@ -45,26 +45,26 @@ def format_of_name(path: str) -> Format | None:
 MISSING_OUTPUT = "the output file is missing"
 
 
-class Looked(NamedTuple):
+class OutputDiagnosis(NamedTuple):
     parseable: bool
     schema_valid: bool
     errors: tuple[str, ...] = ()
 
 
-def look(data: bytes | None, declared: Output, schema: bytes | None) -> Looked:
+def look(data: bytes | None, declared: Output, schema: bytes | None) -> OutputDiagnosis:
     """Diagnosis of an untrusted file; nothing that is in it can raise here."""
     if data is None:
-        return Looked(parseable=False, schema_valid=False, errors=(MISSING_OUTPUT,))
+        return OutputDiagnosis(parseable=False, schema_valid=False, errors=(MISSING_OUTPUT,))
     if len(data) > MAX_OUTPUT_BYTES:
-        return Looked(parseable=False, schema_valid=False, errors=("the output file is too large",))
+        return OutputDiagnosis(parseable=False, schema_valid=False, errors=("the output file is too large",))
     try:
         text = data.decode("utf-8")
         value = _parse(text, declared.format)
     except _UNREADABLE as error:
         why = f"not {declared.format}: {str(error).splitlines()[0] if str(error) else error!r}"
-        return Looked(parseable=False, schema_valid=False, errors=(why[:SHOWN],))
+        return OutputDiagnosis(parseable=False, schema_valid=False, errors=(why[:SHOWN],))
     errors = _shape(text, value, declared, schema)
-    return Looked(parseable=True, schema_valid=not errors, errors=errors)
+    return OutputDiagnosis(parseable=True, schema_valid=not errors, errors=errors)
 
 
 def _parse(text: str, kind: Format) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.runners import catalogue as runners
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.suite.suite import Decision
 from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.contract.catalogue import LintWarning, Material
@@ -18,7 +18,7 @@ from steelyard.filesystem.tree import Entry, shown
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.checks.command_warnings import runner_warnings, script_warnings
 from steelyard.graders.checks.ids import ask, id_doubts, some
-from steelyard.graders.checks.inject import Injects, inject_warnings, injected
+from steelyard.graders.checks.inject import Injects, inject_warnings, injected_files
 from steelyard.graders.files.paths import PathInside
 from steelyard.graders.grade import Grade
 
@@ -48,7 +48,7 @@ class ReadsResults(Grader):
 
     @property
     def injected(self) -> tuple[tuple[str, str], ...]:
-        return injected(self.inject)
+        return injected_files(self.inject)
 
     def execution(self) -> SuiteSpec:
         raise NotImplementedError
@@ -59,7 +59,7 @@ class ReadsResults(Grader):
     def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
         return inject_warnings(self.inject, material)
 
-    def decide(self, reported: Reported) -> Decision:
+    def decide(self, reported: SuiteReport) -> Decision:
         """Whatever the results are: a run that did not come to its end proves nothing."""
         failing = tuple(one.id for one in reported.results if one.outcome in {"failed", "error"})
         if reported.problems:
@@ -69,7 +69,7 @@ class ReadsResults(Grader):
             return Decision("fail", 0.0, "no test ran" + (f": {skipped} skipped" if skipped else ""))
         return self.decide_results(reported)
 
-    def decide_results(self, reported: Reported) -> Decision:
+    def decide_results(self, reported: SuiteReport) -> Decision:
         raise NotImplementedError
 
     def grade(self, case: Case) -> Grade:
@@ -141,7 +141,7 @@ class RunsTests(ReadsResults):
             *runner_warnings(self.execution(), material.tree),
         )
 
-    def decide_results(self, reported: Reported) -> Decision:
+    def decide_results(self, reported: SuiteReport) -> Decision:
         if self.ids:
             return self._decide_declared(reported)
         passed = len(reported.passed)
@@ -152,7 +152,7 @@ class RunsTests(ReadsResults):
             why = f"{reported.results[0].detail or 'exit 0'}, exit code only"
         return Decision("fail" if failing else "pass", passed / total, why, failing)
 
-    def _decide_declared(self, reported: Reported) -> Decision:
+    def _decide_declared(self, reported: SuiteReport) -> Decision:
         if reported.channel == "exit_code":
             return Decision("error", 0.0, ONLY_AN_EXIT_CODE)
         asked = ask(self.ids, reported.results)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.runners import catalogue as runners
 from steelyard.bench.suite.declared_ids import dotted_name
-from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.reported import SuiteReport
 from steelyard.bench.suite.suite import Decision
 from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.bench.transfer.hidden_files import patched_files
@@ -33,7 +33,7 @@ _CASE = re.compile(r"\.[A-Z_]\w*(\.\w+)?$")  # the class and the method at the e
 LISTED_IDS = 1000
 
 
-class Resolved(NamedTuple):
+class ResolvedTests(NamedTuple):
     """What became of both sets."""
 
     fail_to_pass: RequestedTests
@@ -133,11 +133,13 @@ class SweBench(ReadsResults):
             lint_warnings += id_doubts(option, ids, material.baseline, places)
         return lint_warnings
 
-    def resolve(self, reported: Reported) -> Resolved:
+    def resolve(self, reported: SuiteReport) -> ResolvedTests:
         wanted = ask(self.fail_to_pass, reported.results)
-        return Resolved(wanted, ask(self.pass_to_pass, reported.results, {*wanted.passed, *wanted.failed}))
+        return ResolvedTests(
+            wanted, ask(self.pass_to_pass, reported.results, {*wanted.passed, *wanted.failed})
+        )
 
-    def decide_results(self, reported: Reported) -> Decision:
+    def decide_results(self, reported: SuiteReport) -> Decision:
         if reported.channel == "exit_code":
             return Decision("error", 0.0, ONLY_AN_EXIT_CODE)
         found = self.resolve(reported)

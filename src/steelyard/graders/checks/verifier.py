@@ -18,7 +18,7 @@ from steelyard.deferred.model import AfterValidator, ConfigDict, Field
 from steelyard.filesystem.tree import is_within, shown
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.checks import output_format
-from steelyard.graders.grade import Evaluated, Grade
+from steelyard.graders.grade import Grade, VerifierEvaluation
 from steelyard.graders.output import output_tail
 from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import WORKSPACE
@@ -155,7 +155,7 @@ class Verifier(Grader):
         errors = (*verified.errors, *looked.errors)
         refused = not looked.parseable and bool(verified.reward)
         reward = 0.0 if refused else verified.reward
-        evaluated = Evaluated(
+        evaluated = VerifierEvaluation(
             reward=reward if reward is not None else 0.0,
             output_parseable=looked.parseable,
             schema_valid=looked.schema_valid,
@@ -177,7 +177,7 @@ class Verifier(Grader):
             outcome.outcome, verified.reward, outcome.why, pointer, output_tail=tail, evaluated=evaluated
         )
 
-    def _wrong_output(self, case: Case, looked: output_format.Looked) -> str:
+    def _wrong_output(self, case: Case, looked: output_format.OutputDiagnosis) -> str:
         name = shown(_inside(self.expected_output_path or "the output", case.root))
         return (
             f"{name} is missing"
@@ -185,7 +185,7 @@ class Verifier(Grader):
             else f"{name} is {looked.errors[-1]}"
         )
 
-    def _look(self, case: Case) -> output_format.Looked:
+    def _look(self, case: Case) -> output_format.OutputDiagnosis:
         if self.output is not None and self.expected_output_path is not None:
             schema = None if self.output.schema is None else case.files[self.output.schema].path.read_bytes()
             content = _content(case, _inside(self.expected_output_path, case.root))
@@ -193,7 +193,7 @@ class Verifier(Grader):
         path = self.expected_output_path or _last_path(case.brief)
         # No format was declared, so no reward depends on it: what is wrong is a note for readers.
         errors = () if path is None else _undeclared(case, path)
-        return output_format.Looked(parseable=True, schema_valid=True, errors=errors)
+        return output_format.OutputDiagnosis(parseable=True, schema_valid=True, errors=errors)
 
 
 def _undeclared(case: Case, path: str) -> tuple[str, ...]:

@@ -53,11 +53,11 @@ class Efficiency(Grader):
             return Grade.not_applicable("; ".join(unknown))
         parts = [f"{used:g} {name}, target {target:g}" for name, target, used in known]
         return Grade.share(
-            sum(reached(target, used) for _, target, used in known) / len(known),
+            sum(target_score(target, used) for _, target, used in known) / len(known),
             "; ".join([*parts, *unknown]),
         )
 
 
-def reached(target: float, used: float) -> float:
+def target_score(target: float, used: float) -> float:
     """1 at or under the target, then target / used: twice as much is worth half."""
     return 1.0 if used <= target else target / used

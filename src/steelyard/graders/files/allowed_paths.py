@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from steelyard.contract.catalogue import LintWarning
 from steelyard.filesystem.tree import Entry
 from steelyard.graders.base import Case, Grader, Patterns
-from steelyard.graders.files.paths import listed, matches, unmatched
+from steelyard.graders.files.paths import list_paths, matches, unmatched_pattern_warnings
 from steelyard.graders.grade import Grade
 
 
@@ -26,8 +26,10 @@ class AllowedPaths(Grader):
     patterns: Patterns
 
     def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
-        return unmatched(self.patterns, baseline)
+        return unmatched_pattern_warnings(self.patterns, baseline)
 
     def grade(self, case: Case) -> Grade:
         strays = [path for path in case.change.changed_paths if not matches(path, self.patterns)]
-        return Grade.of(not strays, f"outside the allowed paths: {listed(strays)}" if strays else "in scope")
+        return Grade.of(
+            not strays, f"outside the allowed paths: {list_paths(strays)}" if strays else "in scope"
+        )

@@ -17,7 +17,7 @@ from steelyard.errors import GraderFault
 from steelyard.evidence.finding import Finding
 from steelyard.filesystem.tree import Entry, shown
 from steelyard.graders.base import Case, Grader
-from steelyard.graders.files.paths import listed
+from steelyard.graders.files.paths import list_paths
 from steelyard.graders.files.search import SearchResult, search
 from steelyard.graders.grade import Grade
 
@@ -78,8 +78,8 @@ class Files(Grader):
         total = expected + len(self.patterns)
         held = total - len(wrong) - len(absent)
         why = f"{held} of {total} hold"
-        why += f"; different: {listed(wrong)}" if wrong else ""
-        why += f"; nowhere: {listed(absent)}" if absent else ""
+        why += f"; different: {list_paths(wrong)}" if wrong else ""
+        why += f"; nowhere: {list_paths(absent)}" if absent else ""
         return Grade.share(held / total, why, findings=findings)
 
     def _compare(self, case: Case) -> tuple[list[str], int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from steelyard.evidence.change.change import claimed_paths
 from steelyard.graders.base import Case, Grader, Patterns
-from steelyard.graders.files.paths import listed, matches_folded
+from steelyard.graders.files.paths import list_paths, matches_folded
 from steelyard.graders.grade import Grade
 
 
@@ -31,5 +31,5 @@ class ForbidPaths(Grader):
             if matches_folded(path, self.patterns)
         ]
         return Grade.of(
-            not hits, f"forbidden paths changed: {listed(hits)}" if hits else "no forbidden path changed"
+            not hits, f"forbidden paths changed: {list_paths(hits)}" if hits else "no forbidden path changed"
         )

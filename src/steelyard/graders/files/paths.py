@@ -40,20 +40,22 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def listed(paths: Sequence[str]) -> str:
+def list_paths(paths: Sequence[str]) -> str:
     """Some paths for a human, safe to print and never endless."""
     some = ", ".join(shown(path) for path in paths[:SHOWN_PATHS])
     more = len(paths) - SHOWN_PATHS
     return f"{some} and {more} more" if more > 0 else some
 
 
-def touched(change: Change, paths: Sequence[str]) -> list[str]:
+def touched_paths(change: Change, paths: Sequence[str]) -> list[str]:
     """Which of these exact paths the change touches, under either name."""
     changed = set(change.changed_paths)
     return [path for path in paths if path in changed]
 
 
-def unmatched(patterns: Sequence[str], baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
+def unmatched_pattern_warnings(
+    patterns: Sequence[str], baseline: Mapping[str, Entry]
+) -> tuple[LintWarning, ...]:
     return tuple(
         LintWarning(f"patterns[{index}]", f"{pattern!r} matches nothing in the snapshot", fatal=False)
         for index, pattern in enumerate(patterns)
@@ -61,7 +63,7 @@ def unmatched(patterns: Sequence[str], baseline: Mapping[str, Entry]) -> tuple[L
     )
 
 
-def missing(paths: Sequence[str], baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
+def missing_path_warnings(paths: Sequence[str], baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
     return tuple(
         LintWarning(f"paths[{index}]", f"{path!r} is not in the snapshot", fatal=True)
         for index, path in enumerate(paths)

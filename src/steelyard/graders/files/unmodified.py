@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from steelyard.contract.catalogue import LintWarning
 from steelyard.filesystem.tree import Entry
 from steelyard.graders.base import Case, Grader, Patterns
-from steelyard.graders.files.paths import listed, missing, touched
+from steelyard.graders.files.paths import list_paths, missing_path_warnings, touched_paths
 from steelyard.graders.grade import Grade
 
 
@@ -29,7 +29,7 @@ class TestsUnmodified(Grader):
     paths: Patterns
 
     def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
-        return missing(self.paths, baseline)
+        return missing_path_warnings(self.paths, baseline)
 
     def grade(self, case: Case) -> Grade:
         return _unmodified(case, self.paths, "graded tests")
@@ -51,12 +51,12 @@ class BaselineUnmodified(Grader):
     paths: Patterns
 
     def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
-        return missing(self.paths, baseline)
+        return missing_path_warnings(self.paths, baseline)
 
     def grade(self, case: Case) -> Grade:
         return _unmodified(case, self.paths, "frozen files")
 
 
 def _unmodified(case: Case, paths: tuple[str, ...], what: str) -> Grade:
-    edited = touched(case.change, paths)
-    return Grade.of(not edited, f"{what} changed: {listed(edited)}" if edited else f"{what} untouched")
+    edited = touched_paths(case.change, paths)
+    return Grade.of(not edited, f"{what} changed: {list_paths(edited)}" if edited else f"{what} untouched")

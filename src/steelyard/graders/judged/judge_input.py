@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.contract.briefing import delivered
+from steelyard.contract.briefing import delivered_messages
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import Judge
@@ -18,7 +18,7 @@ from steelyard.evidence.folder.folder import PATCH
 from steelyard.evidence.output_view import end_of, output_text
 from steelyard.evidence.trace.transcript import Message, Transcript, read_transcript
 from steelyard.filesystem.plain_file import open_plain
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 from steelyard.graders.judged.llm_judge import LlmJudge
 from steelyard.graders.output import may_show_hidden
 from steelyard.judge.judge_input import CheckRow, GradeRow, JudgeInput, Kind, Line, Note
@@ -28,13 +28,13 @@ ANSWER_BYTES = 256 << 10
 TAIL_CHARS = 4096
 
 
-def build_judge_input(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) -> JudgeInput:
+def build_judge_input(contract: Contract, evidence: Evidence, grades: Sequence[WeightedGrade]) -> JudgeInput:
     spec, transcript = contract.spec, read_transcript(evidence.folder)
     kind = _kind(contract)
     diff = "" if kind == "answer" else _diff(evidence)
     answer = _answer(evidence) if kind == "answer" else "" if kind == "session" else transcript.last_words
     return JudgeInput(
-        brief=next(delivered(contract)),  # what came later is in the transcript
+        brief=next(delivered_messages(contract)),  # what came later is in the transcript
         kind=kind,
         expected_outcome=spec.expected_outcome,
         notes=_notes(contract),
@@ -97,7 +97,7 @@ def _answer(evidence: Evidence) -> str:
         return stream.read(ANSWER_BYTES).decode(errors="replace")
 
 
-def _checks(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) -> tuple[CheckRow, ...]:
+def _checks(contract: Contract, evidence: Evidence, grades: Sequence[WeightedGrade]) -> tuple[CheckRow, ...]:
     whys = {one.entry.name: one.grade.why for one in grades}
     return tuple(
         CheckRow(
@@ -123,7 +123,7 @@ def _tail(outcome: Mapping[str, Any]) -> str:
     return end_of("".join(output_text(outcome.get(name)) for name in ("stdout", "stderr")), TAIL_CHARS)
 
 
-def _rows(grades: Sequence[Graded]) -> tuple[GradeRow, ...]:
+def _rows(grades: Sequence[WeightedGrade]) -> tuple[GradeRow, ...]:
     return tuple(
         GradeRow(
             one.entry.name,

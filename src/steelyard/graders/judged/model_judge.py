@@ -17,7 +17,7 @@ from steelyard.graders.grade import Grade
 from steelyard.judge import score as judge_score
 from steelyard.judge.panel import MOST_MODELS, Panel
 from steelyard.judge.provider import maker_of
-from steelyard.judge.scoring import RUBRIC_BYTES, Produced, Scoring
+from steelyard.judge.scoring import RUBRIC_BYTES, ModelScore, ScoredWork
 
 _FILE = re.compile(r"[\w.\-/]+\.(md|markdown|txt|rst)")
 
@@ -83,7 +83,7 @@ class ModelJudge(Grader):
         if known := _earlier(case, panel, judge_score.prompt_id()):
             return known
         patch = render_patch(case.change, case.blobs).patch.decode("utf-8", "replace")
-        jury = judge_score.score_output(Produced(self._text(case), case.brief, patch), panel)
+        jury = judge_score.score_output(ScoredWork(self._text(case), case.brief, patch), panel)
         return _mean(jury, judge_score.prompt_id())
 
     def _text(self, case: Case) -> str:
@@ -104,7 +104,7 @@ def _earlier(case: Case, panel: Panel, prompt: str) -> Grade | None:
     return Grade.share(score, str(case.earlier.get("why", "")), data={**data, "reused": True})
 
 
-def _mean(jury: list[Scoring], prompt: str) -> Grade:
+def _mean(jury: list[ModelScore], prompt: str) -> Grade:
     """What the jury's scores come to."""
     read = [one.score for one in jury if one.readable and one.score is not None]
     data = {"prompt": prompt, "opinions": [one.to_json() for one in jury]}
@@ -116,5 +116,5 @@ def _mean(jury: list[Scoring], prompt: str) -> Grade:
     return Grade("not_applicable", None, opinions, data=data)
 
 
-def _in_words(one: Scoring) -> str:
+def _in_words(one: ModelScore) -> str:
     return one.error or f"{one.score:g}, {one.reasoning[:300]}"

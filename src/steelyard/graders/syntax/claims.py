@@ -88,7 +88,7 @@ class Claim(NamedTuple):
         return STRENGTH.get(self.op, 3)
 
 
-def compared(op: str, left: Tokens, right: Tokens, extra: Tokens = ()) -> Claim:  # noqa: C901, PLR0911  # one rule a line
+def comparison_claim(op: str, left: Tokens, right: Tokens, extra: Tokens = ()) -> Claim:  # noqa: C901, PLR0911  # one rule a line
     """A claim in its normal form: the literal on the right, `is not None` as `defined`, x == x as nothing."""
     op = _SPELLINGS.get(op, op)
     if op in ("==", "!=") and _is_expected(left) and not _is_expected(right):
@@ -198,7 +198,7 @@ def condition(found: Tokens, *, negated: bool = False) -> Claim:
     elif op == "in" and left[-1:] == ("not",):
         op, left = "not in", left[:-1]
     op = _SPELLINGS.get(op, op)
-    return compared(NEGATED.get(op, op) if negated else op, left, right)
+    return comparison_claim(NEGATED.get(op, op) if negated else op, left, right)
 
 
 def _plain(found: Tokens, *, negated: bool) -> Claim:

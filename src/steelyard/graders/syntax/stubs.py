@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from steelyard.graders.syntax.reading.dead_code import unwrapped
+from steelyard.graders.syntax.reading.dead_code import unwrap_statement
 from steelyard.graders.syntax.reading.tokens import FALSE, NAUGHT, names, text_of, tokens
 from steelyard.grammars import Grammar
 
@@ -53,7 +53,7 @@ def is_nothing(node: Node, grammar: Grammar) -> bool:
 
 def _says_later(node: Node) -> bool:
     """`raise NotImplementedError`, `todo!()`, `throw new Error("not implemented")`, `return errors.New("TODO")`."""
-    inner = unwrapped(node)
+    inner = unwrap_statement(node)
     text = text_of(inner)
     if len(text) > _TEXT or not _LATER.search(text):
         return False

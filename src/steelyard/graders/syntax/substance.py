@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from steelyard.graders.syntax.reading.chains import COMMENTS
-from steelyard.graders.syntax.reading.dead_code import constant, is_jump, unwrapped
-from steelyard.graders.syntax.reading.tokens import Tokens, names, text_of, tokens, unquoted
+from steelyard.graders.syntax.reading.dead_code import constant, is_jump, unwrap_statement
+from steelyard.graders.syntax.reading.tokens import Tokens, names, text_of, tokens, unquote_string
 from steelyard.graders.syntax.stubs import is_idle, weigh
 from steelyard.grammars import Grammar
 
@@ -211,7 +211,7 @@ class _Pieces:
             elif node.type in COMMENTS or node.type in (";", "line_continuation") or node.id in without:
                 continue
             elif node.type in self.grammar.strings:
-                yield unquoted(text_of(node))
+                yield unquote_string(text_of(node))
             elif node.type in self.grammar.blocks or node.type in _BODIES:
                 waiting += [_CLOSE, *reversed(list(_reachable(node, self.grammar))), _OPEN]
             elif not node.children:
@@ -242,7 +242,7 @@ def _reachable(block: Node, grammar: Grammar) -> Iterator[Node]:
 
 def _never(node: Node, grammar: Grammar) -> bool:
     """`if False:` without an else."""
-    inner = unwrapped(node)
+    inner = unwrap_statement(node)
     condition = inner.child_by_field_name("condition")
     conditional = inner.type in grammar.ifs or inner.type == "while_statement"
     if not conditional or condition is None or inner.child_by_field_name("alternative") is not None:

@@ -42,7 +42,7 @@ def _advice(case: Case, entries: Iterable[GraderEntry]) -> tuple[Finding, ...]:
         return findings
     tests = changed_tests.changed_tests(case, changed_tests.TEST_GLOBSET)
     if no_new_skips.NoNewSkips.TYPE not in declared:
-        findings += weakening.found_findings(no_new_skips.skipped(tests))
+        findings += weakening.found_findings(no_new_skips.find_new_skips(tests))
     if assertions_not_weakened.AssertionsNotWeakened.TYPE not in declared:
         findings += weakening.found_findings(assertions_not_weakened.weaker(tests))
     return findings

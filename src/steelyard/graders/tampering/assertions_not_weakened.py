@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steelyard.graders.syntax.comparing.compare import Found, weakenings
+from steelyard.graders.syntax.comparing.compare import SyntaxFinding, weakenings
 from steelyard.graders.syntax.comparing.lines import lost_assertion_lines
 from steelyard.graders.tampering.changed_tests import ChangedTests
 from steelyard.graders.tampering.weakening import ChangedTestsGrader
@@ -29,14 +29,14 @@ class AssertionsNotWeakened(ChangedTestsGrader):
     TYPE = "assertions_not_weakened"
     GOOD, BAD = "assertions are as strict as before", "weakened"
 
-    def find(self, tests: ChangedTests) -> list[Found]:
+    def find(self, tests: ChangedTests) -> list[SyntaxFinding]:
         return weaker(tests)
 
 
-def weaker(tests: ChangedTests) -> list[Found]:
+def weaker(tests: ChangedTests) -> list[SyntaxFinding]:
     """Every assertion, test and case that asks for less than it did."""
     found = weakenings(tests.old, tests.new, tests.renamed)
     return found + [
-        Found("assertion_removed", path, line, True, "a line that asserts was removed")
+        SyntaxFinding("assertion_removed", path, line, True, "a line that asserts was removed")
         for path, line in lost_assertion_lines(tests.by_line)
     ]

@@ -11,7 +11,7 @@ from steelyard.contract.model import NonEmpty
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.filesystem.tree import Entry, shown
 from steelyard.graders.base import Case, Grader
-from steelyard.graders.files.paths import listed, matches
+from steelyard.graders.files.paths import list_paths, matches
 from steelyard.graders.grade import Grade
 from steelyard.graders.syntax.reading.untrusted import UNPARSED_BYTES, parse_untrusted
 from steelyard.graders.syntax.substance import Substance, real_change, substance
@@ -80,7 +80,7 @@ class Implemented(Grader):
             return Grade.of(False, "no source file was changed")
         return Grade.of(
             False,
-            f"only comments, stubs or layout changed in {listed([one.path for one in sources])}{_lines(by_line)}",
+            f"only comments, stubs or layout changed in {list_paths([one.path for one in sources])}{_lines(by_line)}",
         )
 
     def _sources(self, case: Case) -> list[ChangeEntry]:
@@ -100,7 +100,7 @@ def _is_source(path: str, tests: OracleFiles) -> bool:
 
 
 def _lines(paths: list[str]) -> str:
-    return f"; compared line by line: {listed(paths)}" if paths else ""
+    return f"; compared line by line: {list_paths(paths)}" if paths else ""
 
 
 class _Looking:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steelyard.graders.syntax.comparing.compare import Found
+from steelyard.graders.syntax.comparing.compare import SyntaxFinding
 from steelyard.graders.syntax.comparing.lines import new_skip_lines
 from steelyard.graders.syntax.comparing.new_skips import new_skips
 from steelyard.graders.tampering.changed_tests import ChangedTests
@@ -27,14 +27,14 @@ class NoNewSkips(ChangedTestsGrader):
     TYPE = "no_new_skips"
     GOOD, BAD = "no new skips", "new skip"
 
-    def find(self, tests: ChangedTests) -> list[Found]:
-        return skipped(tests)
+    def find(self, tests: ChangedTests) -> list[SyntaxFinding]:
+        return find_new_skips(tests)
 
 
-def skipped(tests: ChangedTests) -> list[Found]:
+def find_new_skips(tests: ChangedTests) -> list[SyntaxFinding]:
     """Every test that is skipped and was not before."""
     found = new_skips(tests.old, tests.new, tests.renamed)
     return found + [
-        Found("new_skip", path, line, False, "looks like a skip")
+        SyntaxFinding("new_skip", path, line, False, "looks like a skip")
         for path, line in new_skip_lines(tests.by_line)
     ]

@@ -11,7 +11,7 @@ from steelyard.evidence.finding import Finding
 from steelyard.filesystem.tree import shown
 from steelyard.graders.base import Case, Grader, Patterns
 from steelyard.graders.grade import Grade
-from steelyard.graders.syntax.comparing.compare import Found
+from steelyard.graders.syntax.comparing.compare import SyntaxFinding
 from steelyard.graders.tampering.changed_tests import TEST_GLOBSET, ChangedTests, changed_tests
 
 NO_TESTS = "no test file changed"
@@ -35,11 +35,11 @@ class ChangedTestsGrader(Grader):
             return Grade.not_applicable(NO_TESTS)
         return _grade(self.find(tests), tests, self.GOOD, self.BAD)
 
-    def find(self, tests: ChangedTests) -> list[Found]:
+    def find(self, tests: ChangedTests) -> list[SyntaxFinding]:
         raise NotImplementedError
 
 
-def _grade(found: Sequence[Found], tests: ChangedTests, good: str, bad: str) -> Grade:
+def _grade(found: Sequence[SyntaxFinding], tests: ChangedTests, good: str, bad: str) -> Grade:
     notes = tuple(tests.notes)
     partly = f"; {len(notes)} not read as syntax" if notes else ""
     if not found:
@@ -56,13 +56,13 @@ def _grade(found: Sequence[Found], tests: ChangedTests, good: str, bad: str) -> 
     )
 
 
-def found_findings(found: Sequence[Found]) -> tuple[Finding, ...]:
+def found_findings(found: Sequence[SyntaxFinding]) -> tuple[Finding, ...]:
     return tuple(
         Finding(one.id, "warning", _where(one), shown(one.why[:WHY_CHARS])) for one in found[:MOST_FINDINGS]
     )
 
 
-def _where(found: Found) -> str:
+def _where(found: SyntaxFinding) -> str:
     return (
         f"{shown(found.path)} (was line {found.line})" if found.was else f"{shown(found.path)}:{found.line}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.importers.harbor.model import Environment
 from steelyard.importers.reading import fault
 
@@ -12,7 +12,7 @@ MOST_MEMORY_GUARANTEED = 1024
 _UNITS = {"K": 1 / 1024, "M": 1, "G": 1024}
 
 
-def limits(wanted: Environment, place: Place, source: Source, *, plain: bool = False) -> dict[str, Any]:
+def limits(wanted: Environment, place: YamlPath, source: Source, *, plain: bool = False) -> dict[str, Any]:
     """`plain`: memory as one number."""
     memory = _megabytes(source, (*place, "memory"), wanted.memory, wanted.memory_mb)
     disk = _megabytes(source, (*place, "storage"), wanted.storage, wanted.storage_mb)
@@ -24,11 +24,11 @@ def limits(wanted: Environment, place: Place, source: Source, *, plain: bool = F
     }
 
 
-def _megabytes(source: Source, place: Place, size: str | None, megabytes: int | None) -> int | None:
+def _megabytes(source: Source, place: YamlPath, size: str | None, megabytes: int | None) -> int | None:
     if size is None:
         return megabytes
     text = size.strip().upper()
     meant = int(float(text[:-1]) * _UNITS[text[-1]])
     if megabytes is not None and megabytes != meant:
-        raise fault(source.where(place), dotted(place), f"contradicts {place[-1]}_mb = {megabytes}")
+        raise fault(source.where(place), dotted_path(place), f"contradicts {place[-1]}_mb = {megabytes}")
     return meant

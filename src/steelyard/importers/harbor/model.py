@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from steelyard.contract.model import MOST_STEPS, Name, NonEmpty, User, Variable, Workdir
-from steelyard.contract.parse.yaml_source import Place
+from steelyard.contract.parse.yaml_source import YamlPath
 from steelyard.importers.reading import UnsupportedKey
 from steelyard.importers.strict import Strict
 
@@ -162,7 +162,7 @@ def _more_than_zero(value: Any) -> bool:
     return isinstance(value, int) and value > 0
 
 
-def _of_environment(at: Place) -> tuple[UnsupportedKey, ...]:
+def _of_environment(at: YamlPath) -> tuple[UnsupportedKey, ...]:
     return (
         UnsupportedKey((*at, "os"), "only Linux is supported", lambda value: str(value or "linux").lower() != "linux"),
         UnsupportedKey((*at, "gpus"), "GPUs are not supported", _more_than_zero),
@@ -173,7 +173,7 @@ def _of_environment(at: Place) -> tuple[UnsupportedKey, ...]:
     )  # fmt: skip
 
 
-def _of_phases(at: Place) -> tuple[UnsupportedKey, ...]:
+def _of_phases(at: YamlPath) -> tuple[UnsupportedKey, ...]:
     """What neither a task nor one of its steps may ask of its agent and its verifier."""
     return (
         *_of_environment((*at, "verifier", "environment")),
@@ -185,7 +185,7 @@ def _of_phases(at: Place) -> tuple[UnsupportedKey, ...]:
 UNSUPPORTED = (*_of_environment(("environment",)), *_of_phases(()))
 
 
-def unsupported(data: Mapping[str, Any]) -> tuple[UnsupportedKey, ...]:
+def unsupported_keys(data: Mapping[str, Any]) -> tuple[UnsupportedKey, ...]:
     """The rows for one task: those of each of its steps too."""
     steps = data.get("steps")
     count = len(steps) if isinstance(steps, list) else 0

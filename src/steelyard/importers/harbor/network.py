@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from steelyard.contract.allowed_hosts import MOST_HOSTS, check_host
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
-from steelyard.importers.collected import Collected
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
+from steelyard.importers.collected import FaultCollector
 from steelyard.importers.harbor.model import Environment, HarborTask, Phase, Step, Verifier
 from steelyard.importers.reading import fault
 from steelyard.importers.task import Options
@@ -38,14 +38,14 @@ class Reach(NamedTuple):
 
 
 class _NetworkRequest(NamedTuple):
-    place: Place  # the key that says so
+    place: YamlPath  # the key that says so
     mode: str | None
     hosts: tuple[str, ...] = ()
 
 
 def reach_of(task: HarborTask, source: Source, options: Options) -> Reach:
     _check_words(task, source)
-    found = Collected()
+    found = FaultCollector()
     with found:
         agent = _allowed_hosts(task, source, options, "agent")
     with found:
@@ -79,11 +79,11 @@ def _check_words(task: HarborTask, source: Source) -> None:
             _contradicts(source, (*place, "allowed_hosts"), f"allow_internet = {str(allowed).lower()}", LISTS)
 
 
-def _contradicts(source: Source, key: Place, other: str, fix: str = "") -> NoReturn:
-    raise fault(source.where(key), dotted(key), f"contradicts {other}", fix)
+def _contradicts(source: Source, key: YamlPath, other: str, fix: str = "") -> NoReturn:
+    raise fault(source.where(key), dotted_path(key), f"contradicts {other}", fix)
 
 
-def _phases(task: HarborTask) -> Iterator[tuple[Place, Phase | Environment]]:
+def _phases(task: HarborTask) -> Iterator[tuple[YamlPath, Phase | Environment]]:
     yield ("environment",), task.environment
     yield ("agent",), task.agent
     yield from _with_its_environment(("verifier",), task.verifier)
@@ -92,7 +92,7 @@ def _phases(task: HarborTask) -> Iterator[tuple[Place, Phase | Environment]]:
         yield from _with_its_environment(("steps", number, "verifier"), step.verifier)
 
 
-def _with_its_environment(place: Place, phase: Phase) -> Iterator[tuple[Place, Phase | Environment]]:
+def _with_its_environment(place: YamlPath, phase: Phase) -> Iterator[tuple[YamlPath, Phase | Environment]]:
     yield place, phase
     if (apart := _environment_of(phase)) is not None:
         yield (*place, "environment"), apart
@@ -105,7 +105,7 @@ def _allowed_hosts(task: HarborTask, source: Source, options: Options, role: _Ro
         own = _own(("steps", number, role), _phase(step, role))
         if own is not None and _open(own, source, options) != allowed_hosts:
             message = f"every {role} of a task reaches the same here"
-            raise fault(source.where(own.place), dotted(own.place), message, f"say it once, in [{role}]")
+            raise fault(source.where(own.place), dotted_path(own.place), message, f"say it once, in [{role}]")
     return allowed_hosts
 
 
@@ -116,7 +116,7 @@ def _request_of(task: HarborTask, role: _Role) -> _NetworkRequest:
     )
 
 
-def _own(place: Place, phase: Phase) -> _NetworkRequest | None:
+def _own(place: YamlPath, phase: Phase) -> _NetworkRequest | None:
     """What an agent or a verifier says for itself, or an environment of its own says for it."""
     apart = _environment_of(phase)
     return _network_request(place, phase) or (
@@ -138,7 +138,7 @@ def _allow_internet(phase: Phase | Environment) -> bool | None:
     return phase.allow_internet if isinstance(phase, Environment) else None
 
 
-def _network_request(place: Place, phase: Phase | Environment) -> _NetworkRequest | None:
+def _network_request(place: YamlPath, phase: Phase | Environment) -> _NetworkRequest | None:
     if phase.network_mode is not None:
         return _NetworkRequest((*place, "network_mode"), phase.network_mode, phase.allowed_hosts or ())
     if phase.allowed_hosts:
@@ -156,7 +156,7 @@ def _open(asked: _NetworkRequest, source: Source, options: Options) -> tuple[str
         return _listed(asked, source, options)
     if asked.mode == "public" and not options.network:
         message = "no task has a network without bounds here"
-        raise fault(source.where(asked.place), dotted(asked.place), message, OPENS)
+        raise fault(source.where(asked.place), dotted_path(asked.place), message, OPENS)
     return options.network
 
 
@@ -170,12 +170,14 @@ def _listed(asked: _NetworkRequest, source: Source, options: Options) -> tuple[s
         except ValueError as wrong:
             if not options.network:
                 place = (*asked.place[:-1], "allowed_hosts")
-                raise fault(source.where(place), dotted(place), str(wrong), OPENS) from wrong
+                raise fault(source.where(place), dotted_path(place), str(wrong), OPENS) from wrong
             allowed_hosts += options.network
     found = tuple(dict.fromkeys(allowed_hosts))
     if len(found) > MOST_HOSTS:
         place = (*asked.place[:-1], "allowed_hosts")
         raise fault(
-            source.where(place), dotted(place), f"more than {MOST_HOSTS} allowed hosts, two for each name"
+            source.where(place),
+            dotted_path(place),
+            f"more than {MOST_HOSTS} allowed hosts, two for each name",
         )
     return found

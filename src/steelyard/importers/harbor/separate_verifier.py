@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.model import PINNED_PATTERN
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, is_pinned, user_of
 from steelyard.importers.harbor.limits import limits
 from steelyard.importers.harbor.model import Artifact, Environment, HarborTask, Step, Verifier
 from steelyard.importers.harbor.users import ROOT
-from steelyard.importers.harbor.variables import resolved
+from steelyard.importers.harbor.variables import resolve_variables
 from steelyard.importers.reading import fault, read_text
 from steelyard.importers.task import Options
 
@@ -35,7 +35,7 @@ class ConvertedVerifier(NamedTuple):
     number: int = 0
 
     @property
-    def _levels(self) -> Iterator[tuple[Place, str, Verifier]]:
+    def _levels(self) -> Iterator[tuple[YamlPath, str, Verifier]]:
         """(where the options are, the folder of its tests, the options); the step's own first."""
         if self.step is not None:
             yield ("steps", self.number, "verifier"), f"steps/{self.step.name}/tests", self.step.verifier
@@ -61,7 +61,7 @@ class ConvertedVerifier(NamedTuple):
                 f"{self.folder}/task.toml", "verifier.environment", f"a verifier in its own container {NEEDS}"
             )
         place, environment = self._environment()
-        env = resolved(environment.env, (*place, "env"), self.source, self.options)
+        env = resolve_variables(environment.env, (*place, "env"), self.source, self.options)
         own = self._image()
         separate = {
             **own,
@@ -73,7 +73,7 @@ class ConvertedVerifier(NamedTuple):
         }
         return {"separate": separate, **(self._user(own) if own else {})}
 
-    def _environment(self) -> tuple[Place, Environment]:
+    def _environment(self) -> tuple[YamlPath, Environment]:
         for place, _, level in self._levels:
             if level.environment is not None:
                 return (*place, "environment"), level.environment
@@ -115,25 +115,27 @@ class ConvertedVerifier(NamedTuple):
             for number, hook in enumerate(level.collect):
                 at = (*place, "collect", number)
                 if hook.service != "main":
-                    raise fault(self.source.where(at), dotted(at), "several containers are not supported yet")
+                    raise fault(
+                        self.source.where(at), dotted_path(at), "several containers are not supported yet"
+                    )
                 if hook.user not in {None, agent}:
-                    raise fault(self.source.where(at), dotted(at), "is run by the agent's user here")
+                    raise fault(self.source.where(at), dotted_path(at), "is run by the agent's user here")
                 yield {"cmd": hook.command, "timeout_s": hook.timeout_sec}
 
     def _artifacts(self) -> Iterator[dict[str, Any]]:
-        listed: list[tuple[Place, str | Artifact]] = [
+        listed: list[tuple[YamlPath, str | Artifact]] = [
             (("artifacts", number), one) for number, one in enumerate(self.task.artifacts)
         ]
         if self.step is not None:
-            at: Place = ("steps", self.number, "artifacts")
+            at: YamlPath = ("steps", self.number, "artifacts")
             listed += [((*at, number), one) for number, one in enumerate(self.step.artifacts)]
         for place, one in listed:
             artifact = Artifact(source=one) if isinstance(one, str) else one
             if artifact.service not in {None, "main"}:
                 raise fault(
-                    self.source.where(place), dotted(place), "several containers are not supported yet"
+                    self.source.where(place), dotted_path(place), "several containers are not supported yet"
                 )
             if not artifact.source.startswith("/"):
-                raise fault(self.source.where(place), dotted(place), "is no absolute path")
+                raise fault(self.source.where(place), dotted_path(place), "is no absolute path")
             exclude = {"exclude": list(artifact.exclude)} if artifact.exclude else {}
             yield {"source": artifact.source, **exclude}

@@ -18,9 +18,9 @@ from steelyard.contract.parse.yaml_source import Source
 from steelyard.importers.harbor.model import HarborTask, Healthcheck, Step
 from steelyard.importers.harbor.separate_verifier import ConvertedVerifier
 from steelyard.importers.harbor.users import Users
-from steelyard.importers.harbor.variables import resolved
+from steelyard.importers.harbor.variables import resolve_variables
 from steelyard.importers.reading import fault, read_text
-from steelyard.importers.task import Copied, Options, brief_of
+from steelyard.importers.task import FileCopy, Options, brief_of
 
 VERIFIER_S = 120.0
 WORKDIR = "workdir"
@@ -41,14 +41,14 @@ class StepKeys(NamedTuple):
 
     contract: dict[str, Any]
     files: dict[str, bytes]
-    copied: dict[str, Copied]
+    copied: dict[str, FileCopy]
 
 
 def converted_steps(given: ReadTask) -> StepKeys:
     task, source, folder = given[:3]
     steps: list[dict[str, Any]] = []
     files: dict[str, bytes] = {}
-    copied: dict[str, Copied] = {}
+    copied: dict[str, FileCopy] = {}
     for number, step in enumerate(task.steps):
         _check(step, number, source, folder)
         own = f"steps/{step.name}"
@@ -57,9 +57,9 @@ def converted_steps(given: ReadTask) -> StepKeys:
         )
         copied |= _tests(folder, own)
         if _brings(folder / own):
-            copied[f"{own}/{WORKDIR}"] = Copied(folder / own / WORKDIR, folder)
+            copied[f"{own}/{WORKDIR}"] = FileCopy(folder / own / WORKDIR, folder)
         if (folder / own / "solution").is_dir():
-            copied[f"{own}/solution"] = Copied(folder / own / "solution", folder)
+            copied[f"{own}/solution"] = FileCopy(folder / own / "solution", folder)
         steps.append(_step(given, step, number))
     seconds = [one["wall_s"] for one in steps if "wall_s" in one]
     budget = (
@@ -78,8 +78,8 @@ def _step(given: ReadTask, step: Step, number: int) -> dict[str, Any]:
     own = f"steps/{step.name}"
     wall_s = step.agent.timeout_sec or task.agent.timeout_sec
     env = {
-        **resolved(task.verifier.env, ("verifier", "env"), source, options),
-        **resolved(step.verifier.env, ("steps", number, "verifier", "env"), source, options),
+        **resolve_variables(task.verifier.env, ("verifier", "env"), source, options),
+        **resolve_variables(step.verifier.env, ("steps", number, "verifier", "env"), source, options),
     }
     made: dict[str, Any] = {
         "name": step.name,
@@ -101,7 +101,7 @@ def _step(given: ReadTask, step: Step, number: int) -> dict[str, Any]:
         **({"ready": ready_of(step.healthcheck)} if step.healthcheck else {}),
     }
     if (folder / own / "solution" / "solve.sh").is_file():
-        solution = resolved(task.solution.env, ("solution", "env"), source, options)
+        solution = resolve_variables(task.solution.env, ("solution", "env"), source, options)
         made["reference"] = {"script": f"{own}/solution/solve.sh", **({"env": solution} if solution else {})}
     return made
 
@@ -121,14 +121,14 @@ def ready_of(wanted: Healthcheck) -> dict[str, Any]:
     }
 
 
-def _tests(folder: Path, own: str) -> dict[str, Copied]:
+def _tests(folder: Path, own: str) -> dict[str, FileCopy]:
     """Those of the task, and those of the step over them."""
     shared, steps = folder / "tests", folder / own / "tests"
     if not (shared / "test.sh").is_file() and not (steps / "test.sh").is_file():
         raise fault(f"{folder}/{own}/tests/test.sh", "", "does not exist, so nothing would verify the work")
     return {
-        **({f"{own}/tests": Copied(shared, folder)} if shared.is_dir() else {}),
-        **({f"{own}/tests/.": Copied(steps, folder)} if steps.is_dir() else {}),
+        **({f"{own}/tests": FileCopy(shared, folder)} if shared.is_dir() else {}),
+        **({f"{own}/tests/.": FileCopy(steps, folder)} if steps.is_dir() else {}),
     }
 
 

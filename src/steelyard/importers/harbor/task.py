@@ -20,23 +20,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.model import PINNED_PATTERN, SYSTEM_FOLDERS
-from steelyard.contract.parse.yaml_source import Source, dotted
+from steelyard.contract.parse.yaml_source import Source, dotted_path
 from steelyard.filesystem.tree import shown
-from steelyard.importers.collected import Collected
+from steelyard.importers.collected import FaultCollector
 from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, DockerfileParts, is_pinned, part
 from steelyard.importers.harbor.limits import limits
-from steelyard.importers.harbor.model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
+from steelyard.importers.harbor.model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported_keys
 from steelyard.importers.harbor.network import reach_of
 from steelyard.importers.harbor.separate_verifier import ConvertedVerifier
 from steelyard.importers.harbor.steps import ReadTask, StepKeys, converted_steps, ready_of
 from steelyard.importers.harbor.users import Users
-from steelyard.importers.harbor.variables import host_variables, resolved
-from steelyard.importers.reading import fault, read_text, read_toml, validated
+from steelyard.importers.harbor.variables import host_variables, resolve_variables
+from steelyard.importers.reading import fault, read_model, read_text, read_toml
 from steelyard.importers.task import (
     BRIEF,
     HARBOR_FILE,
     REPO,
-    Copied,
+    FileCopy,
     Options,
     Task,
     as_name,
@@ -55,7 +55,7 @@ class Container(NamedTuple):
     """Where the task runs, and the repository that it starts from."""
 
     environment: dict[str, Any]
-    copied: dict[str, Copied]
+    copied: dict[str, FileCopy]
     setup: tuple[str, ...] = ()
     network: str | None = None  # of building or setting up
     notes: tuple[str, ...] = ()
@@ -65,17 +65,17 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
     """`as_aec`: whether keys of aec-bench are known; None: if the task has one."""
     source = read_toml(folder, FILE)
     aec = as_aec if as_aec is not None else is_aec(source)
-    found = Collected()
+    found = FaultCollector()
     with found:
         _check_compose(folder)
     with found:
-        task = validated(source, AecTask if aec else HarborTask, unsupported(source.data))
+        task = read_model(source, AecTask if aec else HarborTask, unsupported_keys(source.data))
         return _convert(task, source, folder, options, found)
     found.raise_all()
     raise AssertionError("settle raises what kept the task from being converted")
 
 
-def _convert(task: HarborTask, source: Source, folder: Path, options: Options, found: Collected) -> Task:
+def _convert(task: HarborTask, source: Source, folder: Path, options: Options, found: FaultCollector) -> Task:
     """Raises ContractFault with the problems of every part, and those that were found before."""
     aec = isinstance(task, AecTask)
     with found:
@@ -88,7 +88,7 @@ def _convert(task: HarborTask, source: Source, folder: Path, options: Options, f
         container = _container(task, source, folder, options)
         exports = _exports(task, source, options, container)
     with found:
-        env = resolved(task.environment.env, ("environment", "env"), source, options)
+        env = resolve_variables(task.environment.env, ("environment", "env"), source, options)
     with found:
         sizes = limits(task.environment, ("environment",), source)
     with found:
@@ -151,7 +151,7 @@ def _check_compose(folder: Path) -> None:
 def _single_step(given: ReadTask, *, aec: bool) -> StepKeys:
     """What a task in one step asks for, and how it is verified."""
     task, source, folder, options, _ = given
-    found = Collected()
+    found = FaultCollector()
     instruction = ""
     with found:
         _check_verifier(folder)
@@ -159,13 +159,13 @@ def _single_step(given: ReadTask, *, aec: bool) -> StepKeys:
         instruction = read_text(folder, "instruction.md")
         brief = brief_of(instruction, f"{folder}/instruction.md", "")
     with found:
-        env = resolved(task.solution.env, ("solution", "env"), source, options)
+        env = resolve_variables(task.solution.env, ("solution", "env"), source, options)
     with found:
         oracle: dict[str, Any] = {"checks": [_verifier(given, instruction if aec else "")]}
     found.raise_all()
-    copied = {"tests": Copied(folder / "tests", folder)}
+    copied = {"tests": FileCopy(folder / "tests", folder)}
     if (folder / "solution").is_dir():
-        copied["solution"] = Copied(folder / "solution", folder)
+        copied["solution"] = FileCopy(folder / "solution", folder)
     if (folder / "solution" / "solve.sh").is_file():
         oracle["reference"] = {"script": "solution/solve.sh", **({"env": env} if env else {})}
     return StepKeys({"brief_file": BRIEF, "oracle": oracle, **_budget(task)}, {BRIEF: brief}, copied)
@@ -193,7 +193,7 @@ def _container(task: HarborTask, source: Source, folder: Path, options: Options)
         return Container({**system, "image": wanted.docker_image, **unpinned}, {})
     with _explain_failures(folder):
         unpinned = {} if is_pinned(read_text(folder, "environment/Dockerfile")) else {"allow_unpinned": True}
-    copied = {"environment": Copied(folder / "environment", folder)}
+    copied = {"environment": FileCopy(folder / "environment", folder)}
     return Container({**system, "build": "environment", **unpinned}, copied, network="host")
 
 
@@ -211,7 +211,7 @@ def _without_image(task: HarborTask, source: Source, folder: Path, workdir: str 
     if any(one.is_folder for one in parted.moved) and (context / ".dockerignore").exists():
         raise fault(f"{context}/.dockerignore", "", f"beside a COPY of a folder {NEEDS}")
     copied = {
-        REPO if one.dest == "." else f"{REPO}/{one.dest}": Copied(context / one.source, context)
+        REPO if one.dest == "." else f"{REPO}/{one.dest}": FileCopy(context / one.source, context)
         for one in parted.moved
     }
     at = {} if place_name == WORKSPACE else {"workdir": place_name}
@@ -256,7 +256,7 @@ def _exports(task: HarborTask, source: Source, options: Options, container: Cont
     own = described.get("exports", []) if isinstance(described, dict) else []
     if not isinstance(own, list) or not all(isinstance(one, str) for one in own):
         place = ("metadata", "steelyard", "exports")
-        raise fault(source.where(place), dotted(place), "is no list of texts", 'like ["/etc/nginx/**"]')
+        raise fault(source.where(place), dotted_path(place), "is no list of texts", 'like ["/etc/nginx/**"]')
     exports = [*dict.fromkeys((*own, *options.exports))]
     if exports and container.environment.get("scope") != "system":
         raise fault(
@@ -275,7 +275,7 @@ def _ready(task: HarborTask) -> dict[str, Any]:
 def _verifier(given: ReadTask, instruction: str) -> dict[str, Any]:
     task, source, _, options, users = given
     output = next((path for path in reversed(_OUTPUT.findall(instruction)) if ".." not in path), None)
-    env = resolved(task.verifier.env, ("verifier", "env"), source, options)
+    env = resolve_variables(task.verifier.env, ("verifier", "env"), source, options)
     return {
         "id": "verify",
         "type": "verifier",

@@ -12,15 +12,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.contract.parse.host_variables import TEMPLATE
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
-from steelyard.importers.collected import Collected
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
+from steelyard.importers.collected import FaultCollector
 from steelyard.importers.reading import fault
 from steelyard.importers.task import Options
 
 
-def resolved(env: Mapping[str, str], at: Place, source: Source, options: Options) -> dict[str, str]:
+def resolve_variables(
+    env: Mapping[str, str], at: YamlPath, source: Source, options: Options
+) -> dict[str, str]:
     """What the operator lets a task take stays a template, and gets its value when a sandbox is started."""
-    found, values = Collected(), {}
+    found, values = FaultCollector(), {}
     for key, text in env.items():
         with found:
             values[key] = _value(text, (*at, key), source, options)
@@ -28,18 +30,18 @@ def resolved(env: Mapping[str, str], at: Place, source: Source, options: Options
     return values
 
 
-def _value(text: str, place: Place, source: Source, options: Options) -> str:
+def _value(text: str, place: YamlPath, source: Source, options: Options) -> str:
     def put(found: re.Match[str]) -> str:
         name, default = found[1], found[2]
         if name in options.take_env:
             if default is None and name not in os.environ:
                 message = f"takes the value of {name} from this machine, which has none"
-                raise fault(source.where(place), dotted(place), message, f"set {name}")
+                raise fault(source.where(place), dotted_path(place), message, f"set {name}")
             return found[0]
         if default is None:
             message = f"takes the value of {name} from this machine"
             raise fault(
-                source.where(place), dotted(place), message, f"--take-env {name} lets the task have it"
+                source.where(place), dotted_path(place), message, f"--take-env {name} lets the task have it"
             )
         return str(default)
 

@@ -22,10 +22,17 @@ from pydantic import Field, model_validator
 
 from steelyard.contract.model import Fraction, NonEmpty, Variable
 from steelyard.contract.parse.yaml_source import Source, read_yaml
-from steelyard.importers.reading import UnsupportedKey, existing, fault, plain_name, read_text, validated
+from steelyard.importers.reading import (
+    UnsupportedKey,
+    existing_file,
+    fault,
+    plain_name,
+    read_model,
+    read_text,
+)
 from steelyard.importers.repositories import repository_of
 from steelyard.importers.strict import Strict
-from steelyard.importers.task import BRIEF, REPO, Copied, Options, Task, brief_of, checked_id
+from steelyard.importers.task import BRIEF, REPO, FileCopy, Options, Task, brief_of, checked_id
 from steelyard.importers.touchstone.graders import Graders, convert_graders
 
 FILE = "case.yaml"
@@ -122,7 +129,7 @@ class Case(Strict):
 
 def convert(folder: Path, options: Options) -> Task:
     source = read_yaml(folder / FILE)
-    case = validated(source, Case, UNSUPPORTED)
+    case = read_model(source, Case, UNSUPPORTED)
     name = checked_id(case.id, source.where(("id",)), "id")
     graders = convert_graders(source, case.graders, folder)
     repository, copied = _repository(case, source, folder, options)
@@ -157,17 +164,17 @@ def _brief(case: Case, source: Source, folder: Path) -> str:
 
 def _repository(
     case: Case, source: Source, folder: Path, options: Options
-) -> tuple[dict[str, Any], dict[str, Copied]]:
+) -> tuple[dict[str, Any], dict[str, FileCopy]]:
     if case.source is None:
         return {"tree": REPO}, {}
     if case.source.repo is not None:
         where = source.where(("source", "repo"))
         return repository_of(case.source.repo, str(case.source.commit), options, where), {}
     where, field = source.where(("source", "path")), "source.path"
-    path = existing(folder, str(case.source.path), where, field)
+    path = existing_file(folder, str(case.source.path), where, field)
     if not path.is_dir():
         raise fault(where, field, f"{case.source.path} is not a folder")
-    return {"tree": REPO}, {REPO: Copied(path, folder, GIT)}
+    return {"tree": REPO}, {REPO: FileCopy(path, folder, GIT)}
 
 
 def _variables(case: Case) -> dict[str, Any]:

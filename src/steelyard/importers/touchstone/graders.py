@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.parse.explain import suggestion
-from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.errors import ContractFault, Problem
-from steelyard.importers.reading import existing, fault, plain_name
-from steelyard.importers.task import Copied
+from steelyard.importers.reading import existing_file, fault, plain_name
+from steelyard.importers.task import FileCopy
 
 COMMON = frozenset({"type", "weight", "gate", "pass_threshold"})
 _RUBRIC_FILE = re.compile(r"[\w.\-/]+\.(md|markdown|txt|rst)")  # what is none is the rubric itself
@@ -64,20 +64,20 @@ class Graders:
     folder: Path
     checks: list[dict[str, Any]] = field(default_factory=list)
     graders: list[dict[str, Any]] = field(default_factory=list)
-    copied: dict[str, Copied] = field(default_factory=dict)
+    copied: dict[str, FileCopy] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def bring(self, name: Any, place: Place) -> str:
+    def bring(self, name: Any, place: YamlPath) -> str:
         """A file or folder that a grader names, taken along under its own name."""
-        where, field = self.source.where(place), dotted(place)
+        where, field = self.source.where(place), dotted_path(place)
         if not isinstance(name, str):
             raise fault(where, field, "expected the name of a file")
-        path, plain = existing(self.folder, name, where, field), plain_name(name, where, field)
+        path, plain = existing_file(self.folder, name, where, field), plain_name(name, where, field)
         if plain.split("/")[0] in {"repo", "contract.yaml", "brief.md"}:
             raise fault(
                 where, field, f"{plain} is a name of the contract's own", "put it below another folder"
             )
-        self.copied[plain] = Copied(path, self.folder)
+        self.copied[plain] = FileCopy(path, self.folder)
         return plain
 
 
@@ -96,7 +96,7 @@ def convert_graders(source: Source, graders: Sequence[dict[str, Any]], folder: P
     return found
 
 
-def _convert(found: Graders, place: Place, raw: dict[str, Any]) -> None:
+def _convert(found: Graders, place: YamlPath, raw: dict[str, Any]) -> None:
     kind = _kind(found.source, place, raw)
     type_ = str(raw["type"])
     entry: dict[str, Any] = {"type": type_, **_counting(raw)}
@@ -118,10 +118,10 @@ def _convert(found: Graders, place: Place, raw: dict[str, Any]) -> None:
     (found.checks if kind.runs else found.graders).append(entry)
 
 
-def _kind(source: Source, place: Place, raw: dict[str, Any]) -> Kind:
+def _kind(source: Source, place: YamlPath, raw: dict[str, Any]) -> Kind:
     """The kind of a grader, once every key of it is known to be one."""
     type_, where = raw.get("type"), source.where((*place, "type"))
-    field = dotted((*place, "type"))
+    field = dotted_path((*place, "type"))
     if not isinstance(type_, str):
         raise fault(where, field, "is missing" if type_ is None else "expected text")
     if type_ in NOT_YET:
@@ -132,7 +132,7 @@ def _kind(source: Source, place: Place, raw: dict[str, Any]) -> Kind:
     strange = [
         Problem(
             source.where((*place, key)),
-            dotted((*place, key)),
+            dotted_path((*place, key)),
             f"not supported for {type_}",
             suggestion(key, known),
         )
@@ -158,26 +158,26 @@ def _unused(name: str, checks: list[dict[str, Any]]) -> str:
     return f"{name}-{count + 1}" if count else name
 
 
-def _injects(found: Graders, place: Place, items: Any) -> list[Any]:
+def _injects(found: Graders, place: YamlPath, items: Any) -> list[Any]:
     if not isinstance(items, list):
-        raise fault(found.source.where(place), dotted(place), "expected a list")
+        raise fault(found.source.where(place), dotted_path(place), "expected a list")
     return [_inject(found, (*place, number), item) for number, item in enumerate(items)]
 
 
-def _inject(found: Graders, place: Place, item: Any) -> Any:
+def _inject(found: Graders, place: YamlPath, item: Any) -> Any:
     if not isinstance(item, dict):
         return found.bring(item, place)
     if set(item) != {"src", "dest"}:
-        raise fault(found.source.where(place), dotted(place), "expected src and dest, and nothing else")
+        raise fault(found.source.where(place), dotted_path(place), "expected src and dest, and nothing else")
     return {"src": found.bring(item["src"], (*place, "src")), "dest": item["dest"]}
 
 
-def _report(source: Source, place: Place, value: Any) -> Any:
+def _report(source: Source, place: YamlPath, value: Any) -> Any:
     if not isinstance(value, list):
         return value
     if len(value) != 1:
         raise fault(
-            source.where(place), dotted(place), "several reports are not supported yet", "one pattern"
+            source.where(place), dotted_path(place), "several reports are not supported yet", "one pattern"
         )
     return value[0]
 

@@ -37,7 +37,7 @@ from steelyard.providers.endpoints import Endpoint, endpoint_of
 from steelyard.providers.requests import parse_request
 from steelyard.providers.scripted.actions import calls_of
 from steelyard.providers.scripted.render import ReplyContent, document, events
-from steelyard.providers.scripted.script import Place, Replies, Reply, Script, read_script
+from steelyard.providers.scripted.script import Replies, Reply, ReplyPosition, Script, read_script
 from steelyard.providers.usage import Usage
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class ScriptedModel:
             _append(self._files[1], self.ledger[-1])
 
     def rendered(
-        self, endpoint: Endpoint, data: Mapping[str, Any], reply: Reply, place: Place
+        self, endpoint: Endpoint, data: Mapping[str, Any], reply: Reply, place: ReplyPosition
     ) -> ReplyContent:
         canary = _CANARY.search(json.dumps(data))
         text = json.dumps(reply["json"]) if "json" in reply else str(reply.get("text", ""))
@@ -182,7 +182,7 @@ class _Exchange:
         endpoint: Endpoint,
         data: Mapping[str, Any],
         reply: Reply,
-        place: Place,
+        place: ReplyPosition,
     ) -> None:
         self.model, self.request, self.endpoint = model, request, endpoint
         self.data, self.reply, self.place = data, reply, place

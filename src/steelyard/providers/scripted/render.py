@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.providers.scripted.actions import Call, arguments_json
-from steelyard.providers.scripted.script import Place
+from steelyard.providers.scripted.script import ReplyPosition
 from steelyard.providers.usage import Usage
 
 _PIECE = 24  # characters in one event of a text
@@ -23,7 +23,7 @@ class ReplyContent:
     text: str
     calls: tuple[Call, ...]
     usage: Usage
-    place: Place
+    place: ReplyPosition
     thinking: str = ""
     cut: bool = False  # by the limit of tokens
     reports_usage: bool = True  # in a streamed chat completion: only on request

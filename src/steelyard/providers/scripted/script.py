@@ -41,7 +41,7 @@ Reply = Mapping[str, Any]
 Replies = Sequence[Reply] | Mapping[str, Any]
 
 
-class Place(NamedTuple):
+class ReplyPosition(NamedTuple):
     """Which reply this is: of the branch, and the turn in it; -1 beside the conversation."""
 
     branch: int
@@ -73,7 +73,7 @@ class Script:
                 _check_replies(replies)
         return cls(replies=by_model, usage={"tokens_in": 100, "tokens_out": 10})
 
-    def choose(self, model: str, wire: str, data: Mapping[str, Any]) -> tuple[Reply, Place]:
+    def choose(self, model: str, wire: str, data: Mapping[str, Any]) -> tuple[Reply, ReplyPosition]:
         """The reply to a request, and which one it is."""
         if not self.turns and not self.branches:
             return self._next(model)
@@ -81,10 +81,10 @@ class Script:
         turn = min(turns_so_far(wire, data, branch, turns), len(turns) - 1)
         reply = turns[turn]
         if (reply.get("do") or reply.get("calls")) and not data.get("tools"):
-            return {"text": self.side}, Place(branch, -1)
-        return reply, Place(branch, turn)
+            return {"text": self.side}, ReplyPosition(branch, -1)
+        return reply, ReplyPosition(branch, turn)
 
-    def is_faulty(self, fault: Mapping[str, Any], place: Place) -> bool:
+    def is_faulty(self, fault: Mapping[str, Any], place: ReplyPosition) -> bool:
         """Whether a fault happens this time: at most `times` times, as a rule once."""
         with self._lock:
             before = self._faulted.get(place, 0)
@@ -93,13 +93,13 @@ class Script:
             self._faulted[place] = before + 1
         return True
 
-    def _next(self, model: str) -> tuple[Reply, Place]:
+    def _next(self, model: str) -> tuple[Reply, ReplyPosition]:
         replies = self.replies.get(model) or self.replies.get("*") or [{"status": 404}]
         with self._lock:
             number = self._given.get(model, 0)
             self._given[model] = number + 1
         turn = min(number, len(replies) - 1)
-        return replies[turn], Place(0, turn)
+        return replies[turn], ReplyPosition(0, turn)
 
     def _branch(self, data: Mapping[str, Any]) -> tuple[int, Sequence[Reply]]:
         opening = opening_of(data)

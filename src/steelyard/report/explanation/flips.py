@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.report.plain import one_line
-from steelyard.report.terminal import coloured, number
+from steelyard.report.terminal import number, style_verdict
 
 _SAME = 1e-9
 
@@ -52,8 +52,8 @@ def table_of_flips(flips: Sequence[Mapping[str, Any]], regraded: int) -> Table:
         table.add_row(
             one_line(str(one["run"]).rpartition("-")[2]),
             one_line(str(one["contract"]), 30),
-            coloured(one["verdict"][0]),
-            coloured(one["verdict"][1]),
+            style_verdict(one["verdict"][0]),
+            style_verdict(one["verdict"][1]),
             rewards,
             Text(one_line(str(one["because"]), 400)),
         )

@@ -71,10 +71,10 @@ def tag(name: str, /, *children: Child, **attributes: Any) -> Markup:
 
 def prose(text: str) -> Markup:
     """A sentence of ours: its first letter is a capital one, and `what is typed` is code."""
-    return coded(f"{text[:1].upper()}{text[1:]}")
+    return mark_code(f"{text[:1].upper()}{text[1:]}")
 
 
-def coded(text: str) -> Markup:
+def mark_code(text: str) -> Markup:
     """`What is typed` is code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # a backtick without another is a character

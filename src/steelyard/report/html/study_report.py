@@ -44,7 +44,7 @@ from steelyard.report.html.study.comparisons import comparison_tables, compariso
 from steelyard.report.html.study.disclosures import disclosure_cards, precision_table
 from steelyard.report.percent import amount
 from steelyard.report.study_summary.model import StudySummary
-from steelyard.report.study_summary.render.brief import by_decision, not_compared, rated
+from steelyard.report.study_summary.render.brief import agents_with_rate, by_decision, not_compared
 
 MOST_RUNS = 50_000
 MOST_SENTENCES = 6
@@ -170,7 +170,7 @@ def _answer(summary: StudySummary) -> Markup:
 def _answer_without_comparison(summary: StudySummary) -> Child:
     """Without a comparison: the rate of the only agent, or why no agent is named."""
     agents = [one for one in summary.agents if not one.is_baseline]
-    shown = [one for one in rated(summary.agents) if not one.is_baseline]
+    shown = [one for one in agents_with_rate(summary.agents) if not one.is_baseline]
     if not agents:
         return "Only baselines were run."
     if not shown:

@@ -182,7 +182,7 @@ def short(name: str, most: int = LABEL) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def stacked(title: str, width: float, *plots: tuple[Markup, float]) -> Markup:
+def stack_plots(title: str, width: float, *plots: tuple[Markup, float]) -> Markup:
     """Plots with their heights, one below the other under a title."""
     drawn, top = [text(10, 22, title)], 34.0
     for one, height in plots:

@@ -25,7 +25,7 @@ GAP = 3  # between two values on one line below
 _NARROW = str.maketrans(dict.fromkeys("✓✗…", "x"))
 
 
-class Styled(NamedTuple):
+class StyledText(NamedTuple):
     """A text with one style, also a part that `rich.text.Text.assemble` takes. Rich takes long to load, and a plain line
     needs none of it.
     """
@@ -66,7 +66,7 @@ class Rows:
     whole: bool = False
     headed: bool = True
     least: Mapping[str, int] = field(default_factory=dict)
-    rows: list[tuple[Styled | rich_text.Text, ...]] = field(default_factory=list)
+    rows: list[tuple[StyledText | rich_text.Text, ...]] = field(default_factory=list)
 
     def __rich_console__(
         self, console: rich_console.Console, options: rich_console.ConsoleOptions
@@ -165,8 +165,8 @@ class Rows:
         return line
 
 
-def _as_text(cell: Styled | rich_text.Text) -> rich_text.Text:
-    return cell.__rich__() if isinstance(cell, Styled) else cell
+def _as_text(cell: StyledText | rich_text.Text) -> rich_text.Text:
+    return cell.__rich__() if isinstance(cell, StyledText) else cell
 
 
 def _cut(text: rich_text.Text, width: int, more: str) -> rich_text.Text:

@@ -11,7 +11,7 @@ from steelyard.plan.projection import Point
 from steelyard.report.html.element import Markup
 from steelyard.report.html.line_plots import Axis, Line, draw_lines, height_of
 from steelyard.report.html.plots import WIDTH
-from steelyard.report.html.svg import stacked, standalone, ticks
+from steelyard.report.html.svg import stack_plots, standalone, ticks
 from steelyard.report.plain import one_line
 
 
@@ -30,7 +30,7 @@ def projection_svg(points: Sequence[Point], name: str, total_usd: float | None) 
         most.append(Line("B_total", 7, [(0.0, total_usd), (trials, total_usd)], is_dashed=True))
     panels.append(_panel(most, trials, "bounds"))
     title = f"Projected cost of {one_line(name, 40)}: a plan, no result"
-    return standalone(stacked(title, WIDTH, *panels))
+    return standalone(stack_plots(title, WIDTH, *panels))
 
 
 def _line(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from steelyard.report.study_summary.economics import economics, spread
-from steelyard.report.study_summary.model import AgentNumbers, Counted, PassK, Stratum, TimeToSuccess
+from steelyard.report.study_summary.model import AgentNumbers, CountedRate, PassK, Stratum, TimeToSuccess
 from steelyard.report.study_summary.quality import mean_quality, weight_sensitivity
 from steelyard.report.study_summary.trial_record import (
     BASELINES,
@@ -88,7 +88,7 @@ def _passes_gate(one: TrialRecord, *, name: str) -> bool:
     return (one.gates or {}).get(name) == "pass"
 
 
-def _categories(records: Sequence[TrialRecord], scorable: Sequence[TrialRecord]) -> tuple[Counted, ...]:
+def _categories(records: Sequence[TrialRecord], scorable: Sequence[TrialRecord]) -> tuple[CountedRate, ...]:
     """Success, failure and errors over scorable trials; invalid over all trials."""
     return (
         *(
@@ -99,14 +99,14 @@ def _categories(records: Sequence[TrialRecord], scorable: Sequence[TrialRecord])
     )
 
 
-def _invalid_attempts(agent: str, trials: Trials) -> Counted:
+def _invalid_attempts(agent: str, trials: Trials) -> CountedRate:
     runs = [one for one in trials.runs if one.agent == agent]
     return count_of("invalid runs", runs, lambda one: one.category == "invalid")
 
 
 def _shares(
     records: Sequence[TrialRecord], names_of: Callable[[TrialRecord], Iterable[str]]
-) -> tuple[Counted, ...]:
+) -> tuple[CountedRate, ...]:
     """Names may be the candidate's, and as many as it likes: the most frequent are counted."""
     counts = Counter(name for one in records for name in set(names_of(one)))
     names = sorted(counts, key=lambda name: (-counts[name], name))[:MOST_NAMES]
@@ -114,7 +114,7 @@ def _shares(
     return tuple(sorted(found, key=lambda one: (-one.count, one.name)))
 
 
-def _gates(scorable: Sequence[TrialRecord]) -> tuple[Counted, ...]:
+def _gates(scorable: Sequence[TrialRecord]) -> tuple[CountedRate, ...]:
     gated = [one for one in scorable if one.gates is not None]
     found = dict.fromkeys(name for one in gated for name in one.gates or ())
     names = [*(name for name in GATES if name in found), *(name for name in found if name not in GATES)]

@@ -23,7 +23,7 @@ from steelyard.stats.compare.difference import (
     permutation_test,
 )
 from steelyard.stats.compare.multiplicity import benjamini_hochberg, holm
-from steelyard.stats.compare.pairs import Pair, paired
+from steelyard.stats.compare.pairs import Pair, pair_contracts
 from steelyard.stats.design.power import contracts_to_decide
 from steelyard.stats.design.sequential import anytime_interval
 from steelyard.stats.estimate import Estimate, unknown
@@ -114,7 +114,7 @@ def compare_agents(
         {digest: each.decided for digest, each in counts[0].items()},
         {digest: each.decided for digest, each in counts[1].items()},
     )
-    pairs = paired(*decided)
+    pairs = pair_contracts(*decided)
     difference = _difference(*decided, order, look.level)
     worst, best = (
         _difference(*_extreme(*counts, for_second=which), order, look.level) for which in (False, True)
@@ -167,7 +167,7 @@ def _checks(
 
 def extreme_pairs(one: Sequence[TrialRecord], two: Sequence[TrialRecord], *, for_second: bool) -> list[Pair]:
     """The pairs if every undecided trial had been decided for the second agent, or against it."""
-    return paired(*_extreme(counts_by_contract(one), counts_by_contract(two), for_second=for_second))
+    return pair_contracts(*_extreme(counts_by_contract(one), counts_by_contract(two), for_second=for_second))
 
 
 def _difference(
@@ -175,9 +175,9 @@ def _difference(
 ) -> Estimate:
     """Over all contracts; or, valid at any time, over complete ones in the order in which they became so."""
     if order is None:
-        return paired_difference(paired(first, second), level)
+        return paired_difference(pair_contracts(first, second), level)
     pairs = [
-        pair for name in order for pair in paired({name: first[name]}, {name: second[name]})
+        pair for name in order for pair in pair_contracts({name: first[name]}, {name: second[name]})
     ]  # a contract without decided trials has none
     return anytime_interval([float(pair.difference) for pair in pairs])
 

@@ -245,9 +245,10 @@ def _of_study(each: Mapping[str, object]) -> tuple[str, str, str]:
     if each.get("deviation") == "stage":
         unmet = _value_text(each.get("unmet"))
         return f"stage {each.get('stage')}", AS_PLANNED, f"begun with --force-stage; not met: {unmet}"
-    rest = {key: value for key, value in each.items() if key not in {"what", "at", "deviation"}}
-    observed = "; ".join(f"{key} {_value_text(value)}" for key, value in rest.items())
-    return f"study: {each.get('deviation')}", AS_PLANNED, observed
+    kind = str(each.get("deviation"))
+    rest = {key: _value_text(value) for key, value in each.items() if key not in {"what", "at", "deviation"}}
+    observed = "; ".join(text if key == kind else f"{key} {text}" for key, text in rest.items())
+    return f"study: {kind}", AS_PLANNED, observed
 
 
 def _value_text(value: object) -> str:

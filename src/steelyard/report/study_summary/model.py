@@ -34,7 +34,7 @@ def to_json(value: Any) -> Any:  # noqa: PLR0911  # one for each kind of value
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedRate:
     """Something that was counted: how often, of how many, and the rate with its interval."""
 
     name: str
@@ -116,11 +116,11 @@ class AgentNumbers:
     within_budget: Estimate  # primary endpoint over scorable trials: acceptance errors, ungraded trials and budget stops count 0
     bounds: Bounds
     imputed: Estimate
-    categories: tuple[Counted, ...]
-    invalid_attempts: Counted
-    terminations: tuple[Counted, ...]
-    gates: tuple[Counted, ...]
-    tags: tuple[Counted, ...]
+    categories: tuple[CountedRate, ...]
+    invalid_attempts: CountedRate
+    terminations: tuple[CountedRate, ...]
+    gates: tuple[CountedRate, ...]
+    tags: tuple[CountedRate, ...]
     strata: tuple[Stratum, ...]
     pass_k: tuple[PassK, ...]
     icc: Estimate
@@ -128,8 +128,8 @@ class AgentNumbers:
     time_to_success: TimeToSuccess
     economics: Economics
     versions: tuple[str, ...]  # digests of the agent's configuration
-    errors: tuple[Counted, ...] = ()  # named by verifiers, judges and people
-    unfit: tuple[Counted, ...] = ()  # why outputs could not be scored as they should be
+    errors: tuple[CountedRate, ...] = ()  # named by verifiers, judges and people
+    unfit: tuple[CountedRate, ...] = ()  # why outputs could not be scored as they should be
     weight_sensitivity: tuple[QualityUnder, ...] = ()  # of quality
 
 
@@ -283,8 +283,8 @@ class Disclosures:
 
     label_errors: tuple[LabelErrorRow, ...]
     label_errors_why: str  # "not measured: ..." where there are no labels
-    indeterminate: Counted
-    indeterminate_by_reason: tuple[Counted, ...]
+    indeterminate: CountedRate
+    indeterminate_by_reason: tuple[CountedRate, ...]
     indeterminate_model: str
     indeterminate_bounds: tuple[AgentBounds, ...]  # of agents that have such trials
     cost_by_phase: Mapping[str, Mapping[str, float | None]]
@@ -410,7 +410,7 @@ class StudySummary:
     burn: tuple[Burn, ...] = ()
     power: tuple[PowerCurve, ...] = ()
     version_rates: tuple[VersionRate, ...] = ()
-    honeypots: tuple[Counted, ...] = ()  # by agent: trials that were passed although that is impossible
+    honeypots: tuple[CountedRate, ...] = ()  # by agent: trials that were passed although that is impossible
     ranking: Ranking = Ranking("none", "")
     # Of a study that has ended: B_total, and what was charged, by item
     envelope: Mapping[str, Any] | None = None

@@ -18,7 +18,7 @@ from steelyard.report.study_summary.economics import pareto_of
 from steelyard.report.study_summary.model import (
     MOST_COMPARED,
     AgentComparison,
-    Counted,
+    CountedRate,
     Pareto,
     Ranking,
     RemovedContract,
@@ -186,11 +186,11 @@ def _version_rates(records: Sequence[TrialRecord]) -> tuple[VersionRate, ...]:
     )
 
 
-def _honeypots(trials: Sequence[TrialRecord]) -> tuple[Counted, ...]:
+def _honeypots(trials: Sequence[TrialRecord]) -> tuple[CountedRate, ...]:
     """Of each agent: how many of its decided trials of honeypots it passed."""
     found = by_agent([one for one in trials if one.is_decided])
     return tuple(
-        Counted(
+        CountedRate(
             name,
             sum(one.succeeded for one in each),
             len(each),

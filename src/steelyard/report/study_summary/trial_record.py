@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.plan.trial import HONEYPOT
 from steelyard.report.breakdown import error_name, own_errors
-from steelyard.report.study_summary.model import Counted
+from steelyard.report.study_summary.model import CountedRate
 from steelyard.report.study_summary.read_results import Line, ResultSet
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.stats.clusters import Cluster, rate_over_contracts
@@ -272,5 +272,5 @@ def rate_of(records: Iterable[TrialRecord], holds: Callable[[TrialRecord], bool]
     return rate_over_contracts(Cluster(sum(each), len(each)) for each in counts.values())
 
 
-def count_of(name: str, records: Sequence[TrialRecord], holds: Callable[[TrialRecord], bool]) -> Counted:
-    return Counted(name, sum(map(holds, records)), len(records), rate_of(records, holds))
+def count_of(name: str, records: Sequence[TrialRecord], holds: Callable[[TrialRecord], bool]) -> CountedRate:
+    return CountedRate(name, sum(map(holds, records)), len(records), rate_of(records, holds))

@@ -20,7 +20,7 @@ from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.trial_record import TrialRecord, by_agent, trials_of
 from steelyard.stats.clusters import Cluster
 from steelyard.stats.compare.equivalence import MarginTest, equivalence, non_inferiority, within_interval
-from steelyard.stats.compare.pairs import Pair, paired
+from steelyard.stats.compare.pairs import Pair, pair_contracts
 from steelyard.stats.design.sequential import PeekingRefused
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import conclusion
@@ -172,7 +172,7 @@ def _compare(
             ),
         ),
         unchecked=sum(one.context is None for one in trials.records),
-        pairs=tuple(paired(*(_decided(agents[name]) for name in (first, second)))),
+        pairs=tuple(pair_contracts(*(_decided(agents[name]) for name in (first, second)))),
         worst_pairs=tuple(extreme_pairs(agents[first], agents[second], for_second=False)),
         best_pairs=tuple(extreme_pairs(agents[first], agents[second], for_second=True)),
         is_look=look != AT_THE_END,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.sandbox_paths import HOME, HOSTNAME, WORKSPACE
-from steelyard.sandboxes.bubblewrap.mount_plan import BASE, Bound
+from steelyard.sandboxes.bubblewrap.mount_plan import BASE, BindMount
 from steelyard.sandboxes.bubblewrap.order import Order
 
 BIN = "/run/steelyard/bin"
@@ -69,7 +69,7 @@ class Descriptors(NamedTuple):
 
 
 def bwrap_arguments(
-    order: Order, layout: HostLayout, given: Descriptors, bound: list[Bound], file: Callable[[str], int]
+    order: Order, layout: HostLayout, given: Descriptors, bound: list[BindMount], file: Callable[[str], int]
 ) -> list[str]:
     """`file` turns a text into a descriptor that bubblewrap can read it from."""
     size = str(order.tmp_bytes)

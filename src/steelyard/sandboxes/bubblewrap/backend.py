@@ -32,7 +32,7 @@ from steelyard.sandboxes.bubblewrap.launcher_client import (
 )
 from steelyard.sandboxes.bubblewrap.order import Order, overlays_as_data, places_as_data
 from steelyard.sandboxes.bubblewrap.overlay_probe import NO_NAMESPACES
-from steelyard.sandboxes.bubblewrap.sandbox import BubblewrapSandbox, Holding, Init, are_gone
+from steelyard.sandboxes.bubblewrap.sandbox import BubblewrapSandbox, HostResources, Init, are_gone
 from steelyard.sandboxes.copy_layers import visible
 from steelyard.sandboxes.init.frames import PROTOCOL
 from steelyard.sandboxes.init.watch_calls import start_watching, with_evidence
@@ -122,16 +122,16 @@ def _in_memory_mb(spec: SandboxSpec) -> int:
     return 2 * spec.limits.tmp_mb + (0 if _is_on_disk(spec) else spec.limits.disk_mb)
 
 
-def _hold(spec: SandboxSpec) -> Holding:
+def _hold(spec: SandboxSpec) -> HostResources:
     guaranteed_mb = min(spec.limits.guaranteed_mb, spec.limits.memory_mb)
     ticket = admission().enter((guaranteed_mb + _in_memory_mb(spec)) * _MB, spec.limits.cpu)
     folder = None
     if _is_on_disk(spec) and spec.keep is None:
         folder = Cache.default().root / "tmp" / f"{owner_tag()}-{os.urandom(8).hex()}"
-    return Holding(ticket, folder, spec.keep)
+    return HostResources(ticket, folder, spec.keep)
 
 
-def _order(spec: SandboxSpec, facts: Facts, holding: Holding) -> Order:
+def _order(spec: SandboxSpec, facts: Facts, holding: HostResources) -> Order:
     limits = spec.limits
     uppers = holding.keep or holding.folder
     return Order(

@@ -78,8 +78,8 @@ def main(control: int, bwrap: str, init: str, tag: str) -> None:
     kit = Kit(
         bwrap,
         _in_memory(init),
-        seccomp.sealed(),
-        seccomp.sealed(notify=True),
+        seccomp.program_descriptor(),
+        seccomp.program_descriptor(notify=True),
         HostLayout.look(),
         tag,
         os.getpid(),
@@ -324,7 +324,7 @@ def _become_bwrap(
     if isinstance(ready, OSError):
         raise ready
     cgroups.limit(
-        ready.cgroups, cgroups.Wanted(order.memory_bytes, order.processes, order.cpu), cgroups.host()
+        ready.cgroups, cgroups.GroupLimits(order.memory_bytes, order.processes, order.cpu), cgroups.host()
     )
     root = os.geteuid() == 0
     environment = prepare(order, ready.host_network)

@@ -58,7 +58,7 @@ class LauncherGoneFault(InfraFault):
     """The launcher was killed; a new one may succeed."""
 
 
-class Launched(NamedTuple):
+class LaunchedSandbox(NamedTuple):
     by: Launcher
     started: StartingSandbox
 
@@ -288,16 +288,16 @@ def _start_quietly() -> None:
         launcher()
 
 
-def launch(order: Order) -> Launched:
+def launch(order: Order) -> LaunchedSandbox:
     """Start a sandbox; once more with a new launcher if the old one was just killed."""
     own = launcher()
     try:
-        return Launched(own, own.launch(order))
+        return LaunchedSandbox(own, own.launch(order))
     except LauncherGoneFault:
         if not own.is_dying():
             raise
     own = launcher()
-    return Launched(own, own.launch(order))
+    return LaunchedSandbox(own, own.launch(order))
 
 
 def _forget_parents() -> None:

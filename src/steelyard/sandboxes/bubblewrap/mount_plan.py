@@ -29,7 +29,7 @@ BASE = "/sys"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-class Bound(NamedTuple):
+class BindMount(NamedTuple):
     source: str  # under BASE
     target: str  # inside the sandbox
     writable: bool = False
@@ -39,7 +39,7 @@ class SandboxMounts(NamedTuple):
     workspace: int
     baseline: int
     touched: int | None
-    bound: list[Bound]
+    bound: list[BindMount]
 
 
 class _OpenMounts(NamedTuple):
@@ -71,8 +71,8 @@ def prepare(order: Order, host_network: int | None = None) -> SandboxMounts:
     mounts.detach(BASE)
     size = f"size={order.disk_bytes},nr_inodes={max(order.disk_bytes >> 12, 4096)},mode=755"
     mounts.mount("tmpfs", BASE, "tmpfs", MS_NOSUID | MS_NODEV, size)
-    workspace = _Place("workspace", order.layers, opened.layers)
-    home = _Place("home", order.home_layers, opened.home_layers)
+    workspace = _Mount("workspace", order.layers, opened.layers)
+    home = _Mount("home", order.home_layers, opened.home_layers)
     touched = _materialise(order, workspace, owner)
     _materialise(order, home, owner)
     merged = os.open(f"{BASE}/workspace", _DIRECTORY)
@@ -97,7 +97,7 @@ def _enter_network(order: Order, host_network: int | None) -> None:
         loopback.free_low_ports()
 
 
-class _Place(NamedTuple):
+class _Mount(NamedTuple):
     name: str
     layers: list[str]
     opened: list[int]
@@ -121,7 +121,7 @@ def _folder(path: str, owner: Owner | None) -> str:
     return path
 
 
-def _materialise(order: Order, mount: _Place, owner: Owner | None) -> int | None:
+def _materialise(order: Order, mount: _Mount, owner: Owner | None) -> int | None:
     """Make BASE/<name> hold the place's tree, writable. The upper's descriptor, if there is one."""
     point = _folder(f"{BASE}/{mount.name}", owner)
     if order.materialise == "overlay" and mount.layers:
@@ -136,7 +136,7 @@ def _materialise(order: Order, mount: _Place, owner: Owner | None) -> int | None
     return None
 
 
-def _mount_overlay(order: Order, mount: _Place, owner: Owner | None, point: str) -> int | None:
+def _mount_overlay(order: Order, mount: _Mount, owner: Owner | None, point: str) -> int | None:
     """None when the folder on disk is itself on a file system that cannot be an upper (in a container, say)."""
     upper, work = f"{BASE}/upper-{mount.name}", f"{BASE}/work-{mount.name}"
     if order.uppers is not None:
@@ -181,18 +181,18 @@ def _baseline(order: Order, opened: list[int], owner: Owner | None) -> int:
     return os.open(point, _DIRECTORY)
 
 
-def _places(order: Order, owner: Owner | None) -> list[Bound]:
+def _places(order: Order, owner: Owner | None) -> list[BindMount]:
     bound = []
     for number, mount in enumerate(order.extra_mounts):
         folder = _folder(f"{BASE}/place-{number}", owner)
         inside = os.open(folder, _DIRECTORY)
         write_files(inside, pieces(mount["files"]), owner)
         os.close(inside)
-        bound.append(Bound(folder, mount["path"], writable=not mount["read_only"]))
+        bound.append(BindMount(folder, mount["path"], writable=not mount["read_only"]))
     return bound
 
 
-def _bind_sources(opened: _OpenMounts) -> list[Bound]:
+def _bind_sources(opened: _OpenMounts) -> list[BindMount]:
     bound = []
     for number, (descriptor, target) in enumerate(opened.binds):
         point = f"{BASE}/bind-{number}"
@@ -201,5 +201,5 @@ def _bind_sources(opened: _OpenMounts) -> list[Bound]:
         else:
             os.close(os.open(point, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o444))
         mounts.bind(descriptor, point)
-        bound.append(Bound(point, target))
+        bound.append(BindMount(point, target))
     return bound

@@ -53,7 +53,7 @@ class Init(NamedTuple):
     cgroups: list[Path]
 
 
-class Holding(NamedTuple):
+class HostResources(NamedTuple):
     """What a sandbox occupies on the host."""
 
     ticket: int
@@ -77,7 +77,7 @@ class BubblewrapSandbox(Lifecycle):
     """One live sandbox. Any thread may run commands in it or stop it."""
 
     def __init__(
-        self, spec: SandboxSpec, facts: Facts, holding: Holding, started: StartingSandbox, init: Init
+        self, spec: SandboxSpec, facts: Facts, holding: HostResources, started: StartingSandbox, init: Init
     ) -> None:
         super().__init__(init.wire, spec.allowed_hosts, spec.on_connection)
         init.wire.secrets = spec.secrets

@@ -38,7 +38,7 @@ _STDOUT = 1
 Query = Mapping[str, str | int]
 
 
-class Refused(InfraFault):
+class EngineRefusal(InfraFault):
     """The engine refused. The caller explains it where the reason is known."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -75,7 +75,7 @@ class Engine:
         *,
         timeout_s: float = CALL_TIMEOUT_S,
     ) -> Any:
-        """The answer as JSON, or None if there is none; Refused for anything above 399."""
+        """The answer as JSON, or None if there is none; EngineRefusal for anything above 399."""
         with self.opened(method, path, body, query, timeout_s=timeout_s) as answer:
             data = answer.read(_MOST_ANSWER_BYTES)
         return json.loads(data) if data.strip() else None
@@ -97,7 +97,7 @@ class Engine:
                 connection.request(method, _target(path, query or {}), *_payload(body))
                 answer = connection.getresponse()
                 if answer.status >= 400:
-                    raise Refused(answer.status, _reason(answer.read(1 << 16)))
+                    raise EngineRefusal(answer.status, _reason(answer.read(1 << 16)))
             with _faults(self.path):
                 yield answer
         finally:
@@ -234,7 +234,7 @@ def _upgrade(raw: socket.socket) -> bytes:
     head, _, rest = data.partition(b"\r\n\r\n")
     status = int(head.split(b" ", 2)[1])
     if status not in {101, 200}:
-        raise Refused(status, _reason(rest + raw.recv(1 << 16)))
+        raise EngineRefusal(status, _reason(rest + raw.recv(1 << 16)))
     return rest
 
 

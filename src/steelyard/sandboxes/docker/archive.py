@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.base import WORKSPACE, FileOverlay, SandboxSpec
 from steelyard.sandboxes.copy_layers import copy_layers, visible
-from steelyard.sandboxes.docker.api import Engine, Refused
+from steelyard.sandboxes.docker.api import Engine, EngineRefusal
 from steelyard.sandboxes.docker.derived import AGENT_ID, add_file, add_tree, archive, new_folder, new_tar
 from steelyard.sandboxes.write_files import Parents, open_folder, parts, remove, write_files
 
@@ -36,7 +36,7 @@ class Caps(NamedTuple):
     total_bytes: int = 16 << 30
 
 
-class Taking(NamedTuple):
+class UnpackRules(NamedTuple):
     caps: Caps
     leave: Callable[[str], bool]
 
@@ -58,18 +58,18 @@ def unpack(tar: tarfile.TarFile, into: Path, caps: Caps) -> None:
         os.close(root)
 
 
-def take(engine: Engine, container: str, place: str, into: Path, taking: Taking) -> None:
+def take(engine: Engine, container: str, place: str, into: Path, taking: UnpackRules) -> None:
     """What a container has at `place`, by its own name below `into`; nothing when it has nothing there."""
     into.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         with archive(engine, container, place) as tar:
             unpack_whole(tar, into, taking)
-    except Refused as refused:
+    except EngineRefusal as refused:
         if refused.status != 404:
             raise
 
 
-def unpack_whole(tar: tarfile.TarFile, into: Path, taking: Taking) -> None:
+def unpack_whole(tar: tarfile.TarFile, into: Path, taking: UnpackRules) -> None:
     """The tar's top entry, a folder or a file, below `into`."""
     root = os.open(into, _DIRECTORY)
     try:

@@ -25,9 +25,9 @@ from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.owner import is_stale, owner_tag
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import Facts, SandboxSpec, Scope, network_of
-from steelyard.sandboxes.docker.api import Engine, Query, Refused, engine
+from steelyard.sandboxes.docker.api import Engine, EngineRefusal, Query, engine
 from steelyard.sandboxes.docker.archive import host_pieces, put_overlays
-from steelyard.sandboxes.docker.creation import FEWEST_PROCESSES, creation, enforced
+from steelyard.sandboxes.docker.creation import FEWEST_PROCESSES, creation, enforced_limits
 from steelyard.sandboxes.docker.derived import AGENT_ID, OWNER_LABEL, derive, derived_tag
 from steelyard.sandboxes.docker.proc_root import Reach, reach
 from steelyard.sandboxes.docker.sandbox import Container, DockerSandbox, remove_container
@@ -50,7 +50,7 @@ class DockerBackend:
     def facts(self, spec: SandboxSpec) -> Facts:
         found = engine()
         materialise: Literal["overlay", "copy"] = "copy" if found.path in _out_of_reach else "overlay"
-        limits = enforced(found, spec)
+        limits = enforced_limits(found, spec)
         facts = Facts(
             "docker", "container", materialise, "", network_of(spec), _uid(spec), limits, _can_switch(spec)
         )
@@ -126,7 +126,7 @@ def _started(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratc
         return Container(found, ident, wire, inside, ticket, scratch)
     except BaseException as error:
         _abandon(found, ident, wire, inside)
-        if spec.user and isinstance(error, Refused) and "user" in str(error):
+        if spec.user and isinstance(error, EngineRefusal) and "user" in str(error):
             message = f"the image has no user {spec.user}"
             raise ContractFault(Problem("contract.yaml", "environment.user", message)) from error
         if isinstance(error, OSError):
@@ -155,7 +155,7 @@ def _create(found: Engine, spec: SandboxSpec, token: str, *, is_watched: bool) -
     for left in reversed(range(_DERIVING_TRIES)):
         try:
             return str(found.call("POST", "/containers/create", body)["Id"])
-        except Refused as refused:
+        except EngineRefusal as refused:
             if refused.status != 404 or not left:
                 raise
         derive(found, spec, tag)  # not there yet, or under another process's hands just now
@@ -176,7 +176,7 @@ def _tighten(found: Engine, ident: str, spec: SandboxSpec, facts: Facts) -> None
         return
     try:
         found.call("POST", f"/containers/{ident}/update", {"PidsLimit": spec.limits.processes + own})
-    except Refused as refused:
+    except EngineRefusal as refused:
         if refused.status != 404 or found.version.name != "podman":
             raise
 

@@ -38,7 +38,7 @@ def creation(
     engine: Engine, spec: SandboxSpec, image: str, token: str, *, is_watched: bool = False
 ) -> dict[str, Any]:
     """`is_watched`: init refuses system calls and reports them."""
-    limits = enforced(engine, spec)
+    limits = enforced_limits(engine, spec)
     return {
         "Image": image,
         "Hostname": HOSTNAME,
@@ -145,7 +145,7 @@ def _rlimits(spec: SandboxSpec, limits: dict[str, Enforced]) -> list[str]:
     return rlimits
 
 
-def enforced(engine: Engine, spec: SandboxSpec) -> dict[str, Enforced]:
+def enforced_limits(engine: Engine, spec: SandboxSpec) -> dict[str, Enforced]:
     """How each limit is kept, by what the engine says of this machine."""
     info = engine.info
     return {

@@ -33,7 +33,7 @@ from steelyard.errors import ContractFault, InfraFault, Problem
 from steelyard.filesystem.owner import owner_tag
 from steelyard.sandboxes.base import HOME, ROOT_HOME, WORKSPACE, FileOverlay, SandboxSpec
 from steelyard.sandboxes.copy_layers import visible
-from steelyard.sandboxes.docker.api import Engine, Query, Refused
+from steelyard.sandboxes.docker.api import Engine, EngineRefusal, Query
 from steelyard.sandboxes.init.binary import init_binary
 
 DERIVED = "localhost/steelyard-derived"  # of no registry: Podman would ask one for a bare name
@@ -85,7 +85,7 @@ def derive(engine: Engine, spec: SandboxSpec, tag: str) -> None:
 def _exists(engine: Engine, tag: str) -> bool:
     try:
         engine.call("GET", f"/images/{tag}/json")
-    except Refused as refused:
+    except EngineRefusal as refused:
         if refused.status == 404:
             return False
         raise
@@ -109,7 +109,7 @@ def _stat(engine: Engine, container: str, path: str) -> dict[str, Any] | None:
     try:
         with engine.opened("HEAD", f"/containers/{container}/archive", None, {"path": path}) as answer:
             encoded = answer.headers.get("X-Docker-Container-Path-Stat", "")
-    except Refused as refused:
+    except EngineRefusal as refused:
         if refused.status == 404:
             return None
         raise
@@ -175,7 +175,7 @@ def _read(engine: Engine, container: str, path: str) -> str:
             first = tar.next()
             file = tar.extractfile(first) if first is not None and first.isreg() else None
             return file.read(1 << 20).decode(errors="surrogateescape") if file else ""
-    except Refused as refused:
+    except EngineRefusal as refused:
         if refused.status == 404:
             return ""
         raise

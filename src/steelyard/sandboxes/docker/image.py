@@ -22,7 +22,7 @@ from typing import Any
 
 from steelyard.contract.catalogue import ContractFile
 from steelyard.errors import ContractFault, InfraFault, Problem
-from steelyard.sandboxes.docker.api import Engine, Refused, advice_on
+from steelyard.sandboxes.docker.api import Engine, EngineRefusal, advice_on
 from steelyard.sandboxes.docker.buildkit import NeedsBuildKitError, Plain, plain_dockerfile
 from steelyard.sandboxes.first_error import explain_failure
 
@@ -73,7 +73,7 @@ def find_image(engine: Engine, reference: str) -> Image:
 def _inspect(engine: Engine, reference: str) -> Image | None:
     try:
         details = engine.call("GET", f"/images/{urllib.parse.quote(reference, safe='/:@')}/json")
-    except Refused as refused:
+    except EngineRefusal as refused:
         if refused.status == 404:
             return None
         raise
@@ -90,7 +90,7 @@ def _pull(engine: Engine, reference: str) -> None:
         query = {"fromImage": name, "tag": tag}
         with engine.opened("POST", "/images/create", None, query, timeout_s=PULL_TIMEOUT_S) as answer:
             wrong = next((line["error"] for line in _lines(answer) if "error" in line), "")
-    except Refused as refused:
+    except EngineRefusal as refused:
         wrong = refused.message
     if wrong and (advice := advice_on(wrong)):
         raise InfraFault(f"the image {reference} could not be fetched: {wrong}{advice}")
@@ -200,7 +200,7 @@ def _build(engine: Engine, recipe: Recipe, plain: Plain, tag: str) -> None:
                 for line in _lines(answer):
                     output.add(line.get("stream", ""))
                     wrong = line.get("error", wrong)
-    except Refused as refused:
+    except EngineRefusal as refused:
         wrong = refused.message
     if wrong and (advice := advice_on(f"{wrong}\n{output.tail}")):
         raise InfraFault(f"the image could not be built: {wrong}{advice}")

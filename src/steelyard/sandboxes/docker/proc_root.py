@@ -230,14 +230,14 @@ def system_uppers(details: dict[str, Any]) -> Uppers | None:
         return None
     empty = Cache.default().fresh()
     try:
-        lower = merged(lowers.split(":"), empty)
+        lower = mount_layers(lowers.split(":"), empty)
         return Uppers(os.open(upper, _DIRECTORY), lower, empty)
     except OSError:
         empty.rmdir()
         return None
 
 
-def merged(lowers: Sequence[str], place: Path) -> int:
+def mount_layers(lowers: Sequence[str], place: Path) -> int:
     """A descriptor of the layers as the kernel puts them together; the mount itself is in no namespace.
 
     Made by a thread in a mount namespace that ends with it: what was opened there stays.

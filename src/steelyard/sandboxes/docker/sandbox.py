@@ -32,8 +32,8 @@ from steelyard.sandboxes.base import (
     SandboxSpec,
 )
 from steelyard.sandboxes.copy_layers import COMPLETE, copy_layers
-from steelyard.sandboxes.docker.api import NO_ROOM, Engine, Refused
-from steelyard.sandboxes.docker.archive import Caps, Taking, baseline, fetch, take
+from steelyard.sandboxes.docker.api import NO_ROOM, Engine, EngineRefusal
+from steelyard.sandboxes.docker.archive import Caps, UnpackRules, baseline, fetch, take
 from steelyard.sandboxes.docker.disk_usage import has_too_many, holds_more, is_full
 from steelyard.sandboxes.docker.passwd import ROOT
 from steelyard.sandboxes.docker.proc_root import Reach, Uppers, captured_tree_of, system_uppers, uppers
@@ -157,7 +157,7 @@ class DockerSandbox(Lifecycle):
         captured_tree = captured_tree_of(workspace, self._watched, self._sandbox_spec.scope)
         return replace(captured_tree, mounted=_mounted(self._sandbox_spec))
 
-    def copy_out(self, place: str, into: Path, taking: Taking) -> None:
+    def copy_out(self, place: str, into: Path, taking: UnpackRules) -> None:
         """What is at `place` now, as data below `into` under its own name."""
         container = self._container
         take(container.engine, container.id, place, into, taking)
@@ -312,7 +312,7 @@ def remove_container(engine: Engine, container: str) -> None:
     for patience_s in (*_REMOVAL_PAUSES_S, None):
         try:
             engine.call("DELETE", f"/containers/{container}", None, {"force": 1, "v": 1})
-        except Refused as refused:
+        except EngineRefusal as refused:
             if refused.status == 404:
                 return
             if patience_s is None:

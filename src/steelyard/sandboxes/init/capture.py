@@ -1,11 +1,11 @@
-"""Chunks of a stream, however many -> a bounded `Captured`: its head, its tail, its size, its digest."""
+"""Chunks of a stream, however many -> a bounded `CapturedOutput`: its head, its tail, its size, its digest."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
 
-from steelyard.sandboxes.base import Captured
+from steelyard.sandboxes.base import CapturedOutput
 from steelyard.sandboxes.init.spool import Spool
 
 
@@ -49,17 +49,17 @@ class Capture:
     def _trim(self) -> None:
         del self._tail[: len(self._tail) - self._tail_room]
 
-    def captured(self) -> Captured:
+    def captured(self) -> CapturedOutput:
         if self._size == 0:
-            return Captured()
+            return CapturedOutput()
         if len(self._tail) > self._tail_room:
             self._trim()
-        return Captured(
+        return CapturedOutput(
             bytes(self._head), bytes(self._tail), self._size, self._digest.hexdigest(), self._spool
         )
 
 
-def joined(parts: Iterable[Captured], keep_bytes: int, whole_bytes: int) -> Captured:
+def join_streams(parts: Iterable[CapturedOutput], keep_bytes: int, whole_bytes: int) -> CapturedOutput:
     """Several streams, one after the other, as one; of a part that was cut, what was kept of it."""
     capture = Capture(keep_bytes, whole_bytes)
     for part in parts:

@@ -21,7 +21,7 @@ from steelyard.sandboxes.init import frames
 from steelyard.sandboxes.init.attempts import SEEN, OnAttempt, unpack_attempt
 from steelyard.sandboxes.init.binary import init_binary
 from steelyard.sandboxes.init.wire import Wire
-from steelyard.sandboxes.seccomp import watching
+from steelyard.sandboxes.seccomp import watched_calls_here
 
 _ANSWER_S = 30.0
 
@@ -46,7 +46,7 @@ def with_evidence(facts: Facts, *, is_asked: bool, why_not: str | None = None) -
 
 def start_watching(wire: Wire, on_attempt: OnAttempt, timeout_s: float = _ANSWER_S) -> str:
     """Why init could not, or nothing. Raises InfraFault where the sandbox would be without its filter."""
-    table = watching()
+    table = watched_calls_here()
     names = {call.number: call.name for call in table.calls}
 
     def take(payload: bytes) -> None:
@@ -67,4 +67,6 @@ def count_attempts(wire: Wire, timeout_s: float = _ANSWER_S) -> dict[str, int]:
     """Call -> how often, of those that were tried at all."""
     answer = None if wire.gone else wire.ask(b"n", b"", timeout_s)
     counts = frames.unpack_sizes(answer) if answer else []
-    return {call.name: count for call, count in zip(watching().calls, counts, strict=False) if count}
+    return {
+        call.name: count for call, count in zip(watched_calls_here().calls, counts, strict=False) if count
+    }

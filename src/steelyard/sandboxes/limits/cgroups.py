@@ -33,7 +33,7 @@ class Host(NamedTuple):
     parents: Mapping[str, Path]
 
 
-class Wanted(NamedTuple):
+class GroupLimits(NamedTuple):
     memory_bytes: int
     processes: int
     cpu: float
@@ -123,13 +123,13 @@ def folders(name: str, on: Host) -> list[Path]:
     return [parent / f"{PREFIX}{name}" for parent in dict.fromkeys(on.parents.values())]
 
 
-def limit(made: list[Path], wanted: Wanted, on: Host) -> None:
+def limit(made: list[Path], wanted: GroupLimits, on: Host) -> None:
     for what, parent in on.parents.items():
         folder = next(folder for folder in made if folder.parent == parent)
         _limit(folder, what, wanted, on.version)
 
 
-def _limit(folder: Path, what: str, wanted: Wanted, version: int) -> None:
+def _limit(folder: Path, what: str, wanted: GroupLimits, version: int) -> None:
     quota_us = max(int(wanted.cpu * _PERIOD_US), 1000)
     if what == "processes":
         _write(folder, "pids.max", wanted.processes)

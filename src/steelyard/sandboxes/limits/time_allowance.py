@@ -33,7 +33,7 @@ from steelyard.sandboxes.base import (
 from steelyard.sandboxes.process_tree import ProcessTree
 
 if TYPE_CHECKING:
-    from steelyard.sandboxes.docker.archive import Taking
+    from steelyard.sandboxes.docker.archive import UnpackRules
 
 _S = 1e9
 
@@ -111,10 +111,10 @@ class TimedBackend:
     def start(self, spec: SandboxSpec) -> Sandbox:
         self._allowance.left_s()
         with self._allowance.starting():
-            return timed(self._backend.start(spec), self._allowance)
+            return limit_time(self._backend.start(spec), self._allowance)
 
 
-def timed(sandbox: Sandbox, allowance: TimeAllowance) -> Sandbox:
+def limit_time(sandbox: Sandbox, allowance: TimeAllowance) -> Sandbox:
     return _TimedSandbox(sandbox, allowance)
 
 
@@ -168,7 +168,7 @@ class _TimedSandbox:
     def running_tree(self) -> CapturedTree | None:
         return self._sandbox.running_tree()
 
-    def copy_out(self, place: str, into: Path, taking: Taking) -> None:
+    def copy_out(self, place: str, into: Path, taking: UnpackRules) -> None:
         self._sandbox.copy_out(place, into, taking)  # type: ignore[attr-defined]  # a container's only
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ class Pair(NamedTuple):
         )
 
 
-def paired(first: Mapping[str, Cluster], second: Mapping[str, Cluster]) -> list[Pair]:
+def pair_contracts(first: Mapping[str, Cluster], second: Mapping[str, Cluster]) -> list[Pair]:
     """The contracts that both agents have decided trials on, in order of their names."""
     shared = [name for name in sorted(first) if name in second]
     return [Pair(first[name], second[name]) for name in shared if first[name].trials and second[name].trials]

@@ -36,7 +36,7 @@ from steelyard.study.cluster.worker import FAULTS, Answer, CopyTo, Grading, Task
 from steelyard.study.cluster.worker_runs import WorkerRuns, recorded_use, worker_runs
 from steelyard.study.gate import Gate, Withheld
 from steelyard.study.observer import Observer, SerialObserver, TrialResult
-from steelyard.study.retry_policy import RetryPolicy
+from steelyard.study.retry_policy import TrialRetryPolicy
 
 POLL_S = 0.5
 STOP_S = 60.0
@@ -53,7 +53,7 @@ class RayEngine:
     grading: Grading = field(default_factory=Grading)
     gate: Gate = field(default_factory=Gate)
     observer: Observer = field(default_factory=Observer)
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    retry: TrialRetryPolicy = field(default_factory=TrialRetryPolicy)
     interrupted: Callable[[], str] = field(default=lambda: "")
 
     def run(self, trials: Iterable[Trial]) -> Iterator[TrialResult]:
@@ -186,7 +186,7 @@ class _Cluster:
         finally:
             with self._lock:
                 self._refs.pop(trial.id, None)
-        return received(self.runs, to, answer)
+        return receive_answer(self.runs, to, answer)
 
     def _refuse_infeasible(self, needs: Mapping[str, float]) -> None:
         """Ray would wait for ever for a node that is large enough."""
@@ -226,7 +226,7 @@ class _Cluster:
             return self._bundles[contract.digest]
 
 
-def received(runs: WorkerRuns, to: CopyTo | None, answer: Answer) -> Answer:
+def receive_answer(runs: WorkerRuns, to: CopyTo | None, answer: Answer) -> Answer:
     """The answer, with its runs here. A copy that is damaged is a run that the machine lost; a store that is away decides nothing."""
     try:
         runs.receive(to, answer)

@@ -31,7 +31,7 @@ from steelyard.study.gate import Gate
 from steelyard.study.judging import judging_by
 from steelyard.study.observer import TrialEngine, TrialResult
 from steelyard.study.protocol.dominance import DominanceWatch
-from steelyard.study.retry_policy import RetryPolicy, fault_of
+from steelyard.study.retry_policy import TrialRetryPolicy, fault_of
 
 FAULTS: Mapping[str, type[SteelyardError]] = {
     "contract": ContractFault,
@@ -138,7 +138,7 @@ def _worker_engine(task: Task, out: Path, gate: Gate) -> TrialEngine:
         task.sandbox,
         None if grading.signer is None else Path(grading.signer),
         judging_by(os.environ, lambda _: None, is_off=not grading.is_judged),
-        retry=RetryPolicy(runs=1),
+        retry=TrialRetryPolicy(runs=1),
         gate=gate,
         earlier=task.retries,
     )

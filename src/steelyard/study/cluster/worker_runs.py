@@ -23,7 +23,7 @@ from steelyard.plan.trial import Trial
 from steelyard.store.blobs import fetch_run, is_complete, sweep_fetches
 from steelyard.store.live_copy import LiveCopies, LiveCopy, forget_parts
 from steelyard.store.live_part import LIVE, lost_name
-from steelyard.store.place import Place, Unreachable, open_place, try_patiently
+from steelyard.store.place import StoreFolder, Unreachable, open_place, try_patiently
 from steelyard.study.cluster.worker import Answer, CopyTo
 
 _STUDY_DIGITS = 16
@@ -122,7 +122,7 @@ def recover_runs(blobs: str, out: Path, study: str) -> None:
                 copy.release()
 
 
-def _read_whole(place: Place, copy: LiveCopy, key: str, out: Path) -> str | None:
+def _read_whole(place: StoreFolder, copy: LiveCopy, key: str, out: Path) -> str | None:
     """All parts of a run that has ended, and the sealed run if its worker got that far. Raises InfraFault if the store stays unreachable.
 
     Not knowing is no loss: another attempt might be the second result of its trial. A loss is written down for the same reason: a

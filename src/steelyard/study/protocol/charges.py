@@ -36,7 +36,7 @@ _LONG_S = 3600.0  # more only where the check's own limit asks for it
 _STORED_GB = 3 * Caps().total_bytes / 1e9  # contents, the baseline's side, generated files
 
 
-class Split(NamedTuple):
+class CostSplit(NamedTuple):
     """Millionths of a dollar, by what they were paid for."""
 
     models: int = 0
@@ -49,18 +49,18 @@ class Split(NamedTuple):
     def total(self) -> int:
         return sum(self)
 
-    def plus(self, other: Split) -> Split:
-        return Split(*(a + b for a, b in zip(self, other, strict=True)))
+    def plus(self, other: CostSplit) -> CostSplit:
+        return CostSplit(*(a + b for a, b in zip(self, other, strict=True)))
 
-    def minus(self, other: Split) -> Split:
-        return Split(*(a - b for a, b in zip(self, other, strict=True)))
+    def minus(self, other: CostSplit) -> CostSplit:
+        return CostSplit(*(a - b for a, b in zip(self, other, strict=True)))
 
     def to_json(self) -> dict[str, float]:
         """In dollars."""
         return {name: amount / MICRO for name, amount in self._asdict().items()}
 
 
-NOTHING = Split()
+NOTHING = CostSplit()
 
 
 def micro(usd: float) -> int:
@@ -68,12 +68,12 @@ def micro(usd: float) -> int:
     return math.ceil(round(usd * MICRO, 6))
 
 
-def recorded(use: RunUse | None) -> Split:
+def recorded_charges(use: RunUse | None) -> CostSplit:
     """What the record of a run says, without a bound for what it does not say."""
     if use is None:
         return NOTHING
     amounts = (use.models or 0.0, use.execution, use.judge or 0.0, use.overhead, use.people)
-    return Split(*map(micro, amounts))
+    return CostSplit(*map(micro, amounts))
 
 
 def may_spend(trial: Trial) -> bool:
@@ -111,19 +111,19 @@ class Charges:
     ) -> None:
         self.prices: Mapping[str, float] = {} if prices is None else prices.by_name
         self._judge_usd = judge_usd
-        self._known: dict[tuple[str, str], Split] = {}
+        self._known: dict[tuple[str, str], CostSplit] = {}
 
     @property
     def prices_execution(self) -> bool:
         return bool(self.prices.get("exec/minute"))
 
-    def most(self, trial: Trial) -> Split:
+    def most(self, trial: Trial) -> CostSplit:
         """The bound of one run, without minutes of people."""
         key = trial.contract.digest, trial.agent
         if key not in self._known:
             models = trial.contract.spec.budget.cost_usd if may_spend(trial) else 0.0
             quantities = _bounds(trial)
-            self._known[key] = Split(
+            self._known[key] = CostSplit(
                 models=micro(models),
                 execution=micro(self._usd(quantities, OF_EXECUTION)),
                 judge=micro(self._judge_usd(trial.contract)),
@@ -131,13 +131,13 @@ class Charges:
             )
         return self._known[key]
 
-    def of(self, trial: Trial, use: RunUse | None) -> Split:
+    def of(self, trial: Trial, use: RunUse | None) -> CostSplit:
         """What a run is charged; None: it left no record that says what it used."""
         most = self.most(trial)
         if use is None:
             return most
         bounds = _bounds(trial) if use.unmetered else {}
-        return Split(
+        return CostSplit(
             models=most.models if use.models is None else micro(use.models),
             execution=micro(use.execution + self._usd(bounds, OF_EXECUTION, use.unmetered)),
             judge=most.judge if use.judge is None else micro(use.judge),

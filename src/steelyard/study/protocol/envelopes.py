@@ -20,7 +20,7 @@ from steelyard.evidence.run_use import RunUse
 from steelyard.plan.study_plan import Envelopes
 from steelyard.plan.trial import Trial
 from steelyard.study.gate import Gate
-from steelyard.study.protocol.charges import MICRO, NOTHING, Charges, Split, micro
+from steelyard.study.protocol.charges import MICRO, NOTHING, Charges, CostSplit, micro
 
 TOTAL, TASK = "B_total", "B_task"
 _POLL_S = 0.2
@@ -31,16 +31,16 @@ class _Ledger:
 
     def __init__(self) -> None:
         self.total = NOTHING
-        self._of: dict[str, Split] = {}
+        self._of: dict[str, CostSplit] = {}
 
     def of(self, contract: str) -> int:
         return self._of.get(contract, NOTHING).total
 
-    def add(self, contract: str, amount: Split) -> None:
+    def add(self, contract: str, amount: CostSplit) -> None:
         self.total = self.total.plus(amount)
         self._of[contract] = self._of.get(contract, NOTHING).plus(amount)
 
-    def take(self, contract: str, amount: Split) -> None:
+    def take(self, contract: str, amount: CostSplit) -> None:
         self.total = self.total.minus(amount)
         self._of[contract] = self._of[contract].minus(amount)
 
@@ -57,18 +57,18 @@ class EnvelopeGate(Gate):
         self._envelopes, self._charges = envelopes, charges
         self._changed = threading.Condition()
         self._spent, self._reserved = _Ledger(), _Ledger()
-        self._people: dict[str, Split] = {}  # by run: what its reviews cost
-        self._bounds: dict[str, list[Split]] = {}  # by trial
+        self._people: dict[str, CostSplit] = {}  # by run: what its reviews cost
+        self._bounds: dict[str, list[CostSplit]] = {}  # by trial
         self._overrun = 0
         self._closed = ""
 
     @property
-    def spent(self) -> Split:
+    def spent(self) -> CostSplit:
         with self._changed:
             return self._spent.total
 
     @property
-    def reserved(self) -> Split:
+    def reserved(self) -> CostSplit:
         with self._changed:
             return self._reserved.total
 
@@ -91,7 +91,7 @@ class EnvelopeGate(Gate):
         """Why no further trial starts."""
         return self._closed
 
-    def charge(self, contract: str, spent: Split) -> None:
+    def charge(self, contract: str, spent: CostSplit) -> None:
         """What an earlier run of a contract cost; minutes of people are charged separately, by run."""
         with self._changed:
             self._spent.add(contract, spent._replace(people=0))
@@ -101,7 +101,7 @@ class EnvelopeGate(Gate):
         with self._changed:
             if before := self._people.get(run):
                 self._spent.take(contract, before)
-            self._people[run] = Split(people=micro(usd))
+            self._people[run] = CostSplit(people=micro(usd))
             self._spent.add(contract, self._people[run])
             self._changed.notify_all()
 
@@ -144,7 +144,7 @@ class EnvelopeGate(Gate):
         with self._changed:
             self._release(trial)
 
-    def _release(self, trial: Trial) -> Split:
+    def _release(self, trial: Trial) -> CostSplit:
         """What was reserved for an attempt; the lock is held."""
         bound = self._bounds[trial.id].pop()
         if not self._bounds[trial.id]:

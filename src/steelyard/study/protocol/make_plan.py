@@ -39,7 +39,7 @@ from steelyard.study.protocol.charges import (
     MICRO,
     NOTHING,
     Charges,
-    Split,
+    CostSplit,
     charges_with,
     default_acceptance_s,
 )
@@ -157,7 +157,11 @@ def _planned_contracts(wish: Wish, limits: Mapping[str, float | None]) -> Iterat
 
 
 def _forecast(
-    wish: Wish, plan: StudyPlan, slots: Sequence[Slot], most: Mapping[tuple[str, str], Split], known: History
+    wish: Wish,
+    plan: StudyPlan,
+    slots: Sequence[Slot],
+    most: Mapping[tuple[str, str], CostSplit],
+    known: History,
 ) -> dict[str, Any]:
     contracts = {contract.id: contract for contract, _ in _every(wish)}
     caps = {key: Cap(one.total / MICRO, _wall_s(contracts[key[1]], key[0])) for key, one in most.items()}
@@ -241,7 +245,7 @@ def _acceptance_s(wish: Wish, contract: Contract, charges: Charges) -> float | N
     return default_acceptance_s(contract) if charges.prices_execution and contract.checks else None
 
 
-def _most(trial: Trial, charges: Charges) -> Split:
+def _most(trial: Trial, charges: Charges) -> CostSplit:
     """The bound of one run; nothing for a reference that a contract does not have."""
     is_missing = trial.agent == REFERENCE and not has_reference(trial.contract)
     return NOTHING if is_missing else charges.most(trial)

@@ -14,15 +14,15 @@ from steelyard.errors import OperatorFault
 from steelyard.plan.order import Slot
 from steelyard.plan.study_plan import Envelopes
 from steelyard.plan.trial import Trial
-from steelyard.study.protocol.charges import MICRO, NOTHING, Charges, Split, micro
+from steelyard.study.protocol.charges import MICRO, NOTHING, Charges, CostSplit, micro
 
 
-def bound_of(trial: Trial, charges: Charges) -> Split:
+def bound_of(trial: Trial, charges: Charges) -> CostSplit:
     """The bound of a run by an agent that spends all that the contract allows it."""
     return charges.most(trial)._replace(models=micro(trial.contract.spec.budget.cost_usd))
 
 
-def check_budget(budget: Envelopes, bounds: Mapping[str, Split]) -> None:
+def check_budget(budget: Envelopes, bounds: Mapping[str, CostSplit]) -> None:
     """Every envelope holds one run of each contract at its bound, for that is reserved before it starts."""
     run_usd = budget.run_usd or 0.0
     for name, bound in bounds.items():
@@ -44,7 +44,7 @@ def check_budget(budget: Envelopes, bounds: Mapping[str, Split]) -> None:
             )
 
 
-def in_parts(split: Split) -> str:
+def in_parts(split: CostSplit) -> str:
     """` (models 5, execution 1.08)`; nothing where models are all there is."""
     parts = {name: amount for name, amount in split._asdict().items() if amount}
     if not parts.keys() - {"models"}:
@@ -52,7 +52,7 @@ def in_parts(split: Split) -> str:
     return f" ({', '.join(f'{name} {amount / MICRO:g}' for name, amount in parts.items())})"
 
 
-def _what_to_lower(bound: Split) -> str:
+def _what_to_lower(bound: CostSplit) -> str:
     if bound.execution > bound.models:
         return "lower --acceptance-limit, `budget.wall_s` or the time limits of its checks"
     if bound.judge > bound.models:
@@ -61,7 +61,7 @@ def _what_to_lower(bound: Split) -> str:
 
 
 def envelope_forecast(
-    budget: Envelopes, slots: Sequence[Slot], most: Mapping[tuple[str, str], Split]
+    budget: Envelopes, slots: Sequence[Slot], most: Mapping[tuple[str, str], CostSplit]
 ) -> dict[str, Any]:
     """What is reserved for a run, what all of them reserve, and how many have room at a time."""
     dearest = max(most.values(), key=lambda one: one.total)

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 from steelyard.plan.study_plan import StudyPlan
 from steelyard.plan.trial import Trial
 from steelyard.store.entry import ACTIVE, ALTERED, UNFINISHED, Entry
-from steelyard.study.protocol.charges import MICRO, NOTHING, Charges, Split, micro, recorded
+from steelyard.study.protocol.charges import MICRO, NOTHING, Charges, CostSplit, micro, recorded_charges
 
 _NOT_FINAL = frozenset({"operator", "infrastructure"})
 _DAY, _TIME = 8, 19  # characters at the start of a run's name: 20260307T120000123Z
@@ -50,10 +50,10 @@ class KeptRun(NamedTuple):
     tags: tuple[str, ...]
     cost_usd: float | None
     is_unsafe: bool
-    charge: Split = NOTHING
+    charge: CostSplit = NOTHING
 
     @classmethod
-    def of(cls, entry: Entry, charge: Split = NOTHING) -> KeptRun:
+    def of(cls, entry: Entry, charge: CostSplit = NOTHING) -> KeptRun:
         return cls(
             sys.intern(entry.state),
             _shared(entry.status),
@@ -96,7 +96,7 @@ class RunNumbers:
     def of(self, at: int, alike: KeptRun) -> KeptRun:
         """The run, of which `alike` has what other runs share."""
         cost = self._costs[at]
-        charge = Split(*self._charges[at * len(NOTHING) : (at + 1) * len(NOTHING)])
+        charge = CostSplit(*self._charges[at * len(NOTHING) : (at + 1) * len(NOTHING)])
         return alike._replace(cost_usd=None if math.isnan(cost) else cost, charge=charge)
 
 
@@ -153,7 +153,7 @@ class TrialRuns:
         return "running" if any(one.state in ACTIVE for one in runs) else "waiting"
 
 
-def sum_of(trials: Iterable[TrialRuns], *, is_active: bool | None = None) -> Split:
+def sum_of(trials: Iterable[TrialRuns], *, is_active: bool | None = None) -> CostSplit:
     """What the runs of some trials are charged: all, those that are under way (their bounds), or those that have ended."""
     models = execution = judge = overhead = people = 0
     for one in trials:
@@ -165,14 +165,14 @@ def sum_of(trials: Iterable[TrialRuns], *, is_active: bool | None = None) -> Spl
                 judge += charge.judge
                 overhead += charge.overhead
                 people += charge.people
-    return Split(models, execution, judge, overhead, people)
+    return CostSplit(models, execution, judge, overhead, people)
 
 
 class Other(NamedTuple):
     """A run of the study whose trial the plan does not have any more."""
 
     contract: str  # its digest
-    charge: Split
+    charge: CostSplit
 
 
 class Progress:
@@ -227,12 +227,12 @@ class Progress:
             return self._alike.setdefault(run, run)
         return self._alike.get(run, run)
 
-    def charge_of(self, entry: Entry) -> Split:
+    def charge_of(self, entry: Entry) -> CostSplit:
         """Of a run of the study; what a record does not say is charged as the dearest trial of its agent has it as bound."""
         runs = self.trials.get(entry.trial or "")
         trial = self._dearest(entry.agent) if runs is None else runs.trial
         if trial is None:  # of the reference, or of a study of which nothing is left to run
-            return recorded(entry.use)
+            return recorded_charges(entry.use)
         return self._charge(trial, entry)
 
     def _dearest(self, name: str) -> Trial | None:
@@ -242,7 +242,7 @@ class Progress:
             self._dearest_of[name] = max(planned, key=lambda one: self.charges.most(one).total, default=None)
         return self._dearest_of[name]
 
-    def _charge(self, trial: Trial, entry: Entry) -> Split:
+    def _charge(self, trial: Trial, entry: Entry) -> CostSplit:
         return self.charges.of(trial, None if entry.state in UNFINISHED else entry.use)
 
     def of_stage(self, stage: str) -> list[TrialRuns]:
@@ -279,12 +279,12 @@ class Progress:
         return f"{runs} of agents failed the safety gate" + (f" ({named}{more})" if named else "")
 
     @property
-    def spent(self) -> Split:
+    def spent(self) -> CostSplit:
         return sum_of(self.trials.values()).plus(self.spent_on_others)
 
     @property
-    def spent_on_others(self) -> Split:
-        return functools.reduce(Split.plus, (one.charge for one in self.others.values()), NOTHING)
+    def spent_on_others(self) -> CostSplit:
+        return functools.reduce(CostSplit.plus, (one.charge for one in self.others.values()), NOTHING)
 
     @property
     def spent_usd(self) -> float:

@@ -17,7 +17,7 @@ from steelyard.plan.study_plan import PlannedAgent
 from steelyard.plan.trial import Trial
 from steelyard.stats.clusters import Cluster
 from steelyard.stats.compare import difference
-from steelyard.stats.compare.pairs import Pair, paired
+from steelyard.stats.compare.pairs import Pair, pair_contracts
 from steelyard.stats.design import sequential
 from steelyard.stats.estimate import Estimate
 from steelyard.study.protocol.criteria import outcomes_by_contract
@@ -78,12 +78,12 @@ def _interval(progress: Progress, repeat: int, first: str, second: str) -> Estim
     if level is None:
         return None
     return difference.paired_difference(
-        paired(*(_outcomes(progress, agent, repeat) for agent in (first, second))), level
+        pair_contracts(*(_outcomes(progress, agent, repeat) for agent in (first, second))), level
     )
 
 
 def _pair(ones: dict[str, Cluster], others: dict[str, Cluster], key: str) -> list[Pair]:
-    return paired({key: ones[key]}, {key: others[key]}) if key in ones and key in others else []
+    return pair_contracts({key: ones[key]}, {key: others[key]}) if key in ones and key in others else []
 
 
 def _outcomes(progress: Progress, agent: str, through: int | None = None) -> dict[str, Cluster]:

@@ -16,7 +16,7 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CLASS_OF, CODES
-from steelyard.graders.grade import Graded
+from steelyard.graders.grade import WeightedGrade
 from steelyard.verdict import evidence_pointers
 from steelyard.verdict.failures.taxonomy import FailureTag, taxonomy
 from steelyard.verdict.gates import GATES, Gate
@@ -58,7 +58,7 @@ _ALERTS: Mapping[str, str] = {
 class FailureCase:
     """Everything that a rule may look at."""
 
-    grades: Sequence[Graded]
+    grades: Sequence[WeightedGrade]
     gates: Mapping[str, Gate]
     findings: Sequence[Finding]
     termination: str
@@ -88,7 +88,7 @@ def _event(event: ShortEvent) -> str:
     return f"events.jsonl#{event.seq}"
 
 
-def _because(graded: Graded) -> str:
+def _because(graded: WeightedGrade) -> str:
     return f"{graded.entry.name}: {graded.grade.why}"
 
 
@@ -129,7 +129,7 @@ def _acceptance(case: FailureCase) -> Iterator[FailureTag]:
         yield FailureTag("acceptance_failure", ("gradings#acceptance",), case.gates["acceptance"].why)
 
 
-def _failed_acceptance(case: FailureCase) -> list[Graded]:
+def _failed_acceptance(case: FailureCase) -> list[WeightedGrade]:
     failed = [
         one
         for one in case.grades
@@ -138,7 +138,7 @@ def _failed_acceptance(case: FailureCase) -> list[Graded]:
     return [one for one in failed if one.gates] or [one for one in failed if one.entry.weight > 0]
 
 
-def _below_threshold(case: FailureCase) -> list[Graded]:
+def _below_threshold(case: FailureCase) -> list[WeightedGrade]:
     """What kept the score below the threshold where every gate passed."""
     if case.verdict != "fail" or any(gate.outcome != "pass" for gate in case.gates.values()):
         return []
@@ -230,7 +230,7 @@ def _conflict(case: FailureCase) -> Iterator[FailureTag]:
             yield FailureTag("patch_conflict", ("change.json",), one.grade.why)
 
 
-def _missing_modules(case: FailureCase) -> Iterator[tuple[Graded, str]]:
+def _missing_modules(case: FailureCase) -> Iterator[tuple[WeightedGrade, str]]:
     for one in case.grades:
         if one.grade.outcome != "fail" or one.executed is None:
             continue

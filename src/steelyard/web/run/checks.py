@@ -17,7 +17,7 @@ from steelyard.web.layout import card, empty, facts, notice, table
 from steelyard.web.message import Request
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
-from steelyard.web.words import badge, bounded, count, cut, plural, seconds, sentence
+from steelyard.web.words import badge, count, cut, plural, seconds, sentence, shorten_middle
 
 MOST_OUTCOME_BYTES = 64 << 20
 MOST_TESTS = 500
@@ -179,5 +179,5 @@ def _stream(name: str, stream: Any) -> Markup | None:
     return tag(
         "details",
         tag("summary", f"{name}, {count(stream.get('bytes'))} bytes"),
-        tag("pre", bounded(text, MOST_OUTPUT), tabindex="0"),
+        tag("pre", shorten_middle(text, MOST_OUTPUT), tabindex="0"),
     )

@@ -19,7 +19,7 @@ from steelyard.report.plain import one_line
 from steelyard.web.layout import card, facts, table
 from steelyard.web.message import Request
 from steelyard.web.run.form_fields import choice_field, long_text_field, text_field
-from steelyard.web.words import bounded, cut, moment, seconds
+from steelyard.web.words import cut, moment, seconds, shorten_middle
 
 MEANINGS = {
     "resume": "the agent goes on",
@@ -91,7 +91,7 @@ def _words(payload: Mapping[str, Any]) -> str:
 
 
 def _json(value: Any, most: int) -> str:
-    return bounded(one_line(orjson.dumps(value, default=str).decode()), most)
+    return shorten_middle(one_line(orjson.dumps(value, default=str).decode()), most)
 
 
 def _form(held: HeldRun, run: str, csrf: str, typed: Mapping[str, str]) -> Markup:

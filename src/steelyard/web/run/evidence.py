@@ -18,7 +18,7 @@ from steelyard.web.run.diff import finding_line
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
 from steelyard.web.run.timeline import chain_status
-from steelyard.web.words import badge, bounded, cut, plural
+from steelyard.web.words import badge, cut, plural, shorten_middle
 
 MOST_FINDINGS, MOST_JSON = 300, 200_000
 # Each part of the label -> what each of its values means.
@@ -181,6 +181,6 @@ def _manifest(record: RunRecord) -> Markup:
         tag(
             "details",
             tag("summary", "As written before the agent started"),
-            tag("pre", bounded(text, MOST_JSON), tabindex="0"),
+            tag("pre", shorten_middle(text, MOST_JSON), tabindex="0"),
         ),
     )

@@ -22,7 +22,7 @@ from steelyard.web.layout import card, digest, empty, notice, table
 from steelyard.web.message import NotThere, Request, Response
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
-from steelyard.web.words import bounded, cut, plural, size
+from steelyard.web.words import cut, plural, shorten_middle, size
 
 MOST_LISTED = 1000
 MOST_SHOWN = 256 << 10
@@ -178,7 +178,7 @@ def file_page(record: RunRecord, request: Request) -> Markup:
             notice(f"The first {size(shown)} are shown{'' if is_text else ' in hexadecimal digits'}.", "info")
             if shown < total or not is_text
             else None,
-            tag("pre", bounded(text, MOST_SHOWN), tabindex="0"),
+            tag("pre", shorten_middle(text, MOST_SHOWN), tabindex="0"),
         ),
     )
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from steelyard.errors import DAMAGED
 from steelyard.evidence.held_run import HeldRun
-from steelyard.report.disagreement import MEANING
 from steelyard.report.html.element import Child, Markup, join, prose, tag, url
-from steelyard.report.judge_card import run_word
+from steelyard.report.judge_card import MEANING, run_word
 from steelyard.report.one_run import story_of
 from steelyard.report.plain import one_line
 from steelyard.report.terminal import GATES

@@ -15,7 +15,7 @@ from steelyard.report.plain import one_line
 from steelyard.web.layout import card, empty, table
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
-from steelyard.web.words import badge, bounded, count, cut, moment
+from steelyard.web.words import badge, count, cut, moment, shorten_middle
 
 MOST_REASONING, MOST_FACTS = 20_000, 200
 
@@ -104,7 +104,10 @@ def _opinion(opinion: Mapping[str, Any], *, is_short: bool) -> Markup:
         if opinion.get("steered")
         else None,
         tag("p", cut(str(opinion["error"]), 2000), class_="notice warning") if opinion.get("error") else None,
-        tag("blockquote", bounded(str(opinion.get("reasoning", "")), 2500 if is_short else MOST_REASONING))
+        tag(
+            "blockquote",
+            shorten_middle(str(opinion.get("reasoning", "")), 2500 if is_short else MOST_REASONING),
+        )
         if opinion.get("reasoning")
         else None,
         _facts(facts[: 5 if is_short else MOST_FACTS], len(facts)),

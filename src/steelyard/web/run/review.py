@@ -21,7 +21,7 @@ from steelyard.web.run.decide import decide, decision_card
 from steelyard.web.run.form_fields import choice_field, long_text_field, text_field
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord, read_record
-from steelyard.web.words import badge, bounded, cut, moment, plural
+from steelyard.web.words import badge, cut, moment, plural, shorten_middle
 
 _MEANINGS = {"pass": "the task is done", "fail": "it is not", "defer": "I cannot tell"}
 MOST_NOTES = 20_000
@@ -116,7 +116,7 @@ def _row(entry: Any) -> tuple[Child, ...]:
         kind,
         cut(who, 100),
         cut(", ".join(said.categories), 300),
-        tag("div", bounded(said.notes or "", 2000), class_="notes"),
+        tag("div", shorten_middle(said.notes or "", 2000), class_="notes"),
         moment(said.timestamp.isoformat()),
     )
 

@@ -16,7 +16,7 @@ from steelyard.web.layout import card, empty, facts, table
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
 from steelyard.web.run.why import pointer
-from steelyard.web.words import badge, bounded, cut, number, sentence
+from steelyard.web.words import badge, cut, number, sentence, shorten_middle
 
 MOST_OUTPUT = 20_000
 MOST_ROWS = 500
@@ -104,7 +104,7 @@ def _detail(record: RunRecord, grade: Mapping[str, Any], *, is_short: bool) -> M
         ]
         if data:
             shown = orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
-            pairs.append(("data", tag("pre", bounded(shown, 4000))))
+            pairs.append(("data", tag("pre", shorten_middle(shown, 4000))))
     hidden = (
         tag("p", "This output may show hidden files; a result line leaves it out.", class_="dim")
         if grade.get("hidden")
@@ -116,7 +116,7 @@ def _detail(record: RunRecord, grade: Mapping[str, Any], *, is_short: bool) -> M
         join(
             tag("p", "output (end)", class_="label"),
             hidden,
-            tag("pre", bounded(output, 3000 if is_short else MOST_OUTPUT), tabindex="0"),
+            tag("pre", shorten_middle(output, 3000 if is_short else MOST_OUTPUT), tabindex="0"),
         )
         if output
         else None,
@@ -143,4 +143,4 @@ def _breakdown(record: RunRecord) -> Markup | None:
 
 
 def _part(part: Any) -> str:
-    return bounded(part if isinstance(part, str) else orjson.dumps(part).decode(), 2000)
+    return shorten_middle(part if isinstance(part, str) else orjson.dumps(part).decode(), 2000)

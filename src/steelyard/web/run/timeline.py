@@ -27,7 +27,7 @@ from steelyard.web.run.header import run_document
 from steelyard.web.run.judge import judge_card
 from steelyard.web.run.record import RunRecord
 from steelyard.web.run.scorers import scorers_card
-from steelyard.web.words import bounded, moment, plural
+from steelyard.web.words import moment, plural, shorten_middle
 
 PAGE = 200
 MOST_ROWS = 1000  # of one answer
@@ -296,7 +296,7 @@ def event_page(record: RunRecord, indexes: EventIndexes, request: Request) -> Ma
                 ]
             ),
             tag("h3", "Raw JSON"),
-            tag("pre", bounded(raw_text(event), MOST_RAW), tabindex="0", id="raw"),
+            tag("pre", shorten_middle(raw_text(event), MOST_RAW), tabindex="0", id="raw"),
         ),
     )
 
@@ -313,7 +313,7 @@ def event_json(record: RunRecord, indexes: EventIndexes, request: Request) -> Re
     index = indexes.of(record.folder.file(EVENTS))
     position = _position(index, request)
     (event,) = index.read([position])
-    raw = bounded(visible(raw_text(event)), MOST_RAW).encode("utf-8", "replace").decode()
+    raw = shorten_middle(visible(raw_text(event)), MOST_RAW).encode("utf-8", "replace").decode()
     answer = {"seq": position + 1, "type": str(event.get("type", "")), "raw": raw}
     return json_answer(answer)
 

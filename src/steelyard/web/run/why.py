@@ -12,7 +12,7 @@ from steelyard.review import status as review_state
 from steelyard.web.layout import card, empty, notice
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
-from steelyard.web.words import STATES, badge, bounded, cut, sentence
+from steelyard.web.words import STATES, badge, cut, sentence, shorten_middle
 
 MOST_EVIDENCE, MOST_PARTS = 8, 200
 OPEN_DEPTH = 3  # what follows from more than so many steps starts closed, unless it did not pass
@@ -61,7 +61,7 @@ def _node(record: RunRecord, node: Node, depth: int) -> Markup:
     head: list[Child] = [tag("b", cut(node.what, 120)), " ", _value(node.value), " ", sentence(node.why, 600)]
     more: list[Child] = []
     if node.quote:
-        more.append(tag("blockquote", bounded(node.quote, 600)))
+        more.append(tag("blockquote", shorten_middle(node.quote, 600)))
     if node.evidence:
         links = [join(pointer(record, one), " ") for one in node.evidence[:MOST_EVIDENCE]]
         left = len(node.evidence) - MOST_EVIDENCE

@@ -12,14 +12,14 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union
 
 from .link import LINK, SETTINGS, CandidateGone
 from .proxies import call as _call
-from .proxies import decoded, encoded, install, request, stand_in
+from .proxies import decode_result, encode_argument, install, request, stand_in
 from .values import CannotCross
 
 __all__ = [
     "CandidateGone",
     "CannotCross",
     "Process",
-    "Ran",
+    "ProgramResult",
     "Response",
     "call",
     "exists",
@@ -35,7 +35,7 @@ __all__ = [
 _List = List[str]
 
 
-class Ran(NamedTuple):
+class ProgramResult(NamedTuple):
     """How a program ended: `exit_code`, or None and the `signal` that ended it."""
 
     exit_code: Optional[int]
@@ -56,7 +56,7 @@ class Process:
     def __init__(self, number: int) -> None:
         self._number = number
 
-    def stop(self) -> Ran:
+    def stop(self) -> ProgramResult:
         return _ran(_remote_op("stop", process=self._number), 0)
 
     def __enter__(self) -> "Process":
@@ -72,7 +72,7 @@ def run(
     cwd: str = "",
     env: Optional[Dict[str, str]] = None,
     timeout_s: Optional[float] = None,
-) -> Ran:
+) -> ProgramResult:
     """Run a program where the candidate is; `cwd` is relative to its workspace. TimeoutError after `timeout_s`."""
     limit_s = float(timeout_s or SETTINGS["call_s"])
     answer = _remote_op("run", argv=_words(argv), stdin=_data(stdin), cwd=cwd, env=env or {}, limit_s=limit_s)
@@ -146,7 +146,7 @@ def _remote_op(op: str, **fields: Any) -> Any:
     return request(op, "candidate.%s" % op, **fields)
 
 
-def _ran(answer: Any, limit_s: float) -> Ran:
+def _ran(answer: Any, limit_s: float) -> ProgramResult:
     names = {"exit_code", "signal", "timed_out", "stdout", "stderr"}
     ended: List[Any] = (
         [answer["exit_code"], answer["signal"]] if isinstance(answer, dict) and set(answer) == names else [""]
@@ -155,7 +155,7 @@ def _ran(answer: Any, limit_s: float) -> Ran:
         raise CandidateGone("the answer to candidate.run is malformed")
     if answer["timed_out"] is True:
         raise TimeoutError("timed out after %g s" % limit_s)
-    return Ran(ended[0], _bytes(answer["stdout"]), _bytes(answer["stderr"]), ended[1])
+    return ProgramResult(ended[0], _bytes(answer["stdout"]), _bytes(answer["stderr"]), ended[1])
 
 
 def _words(argv: Sequence[str]) -> _List:
@@ -165,11 +165,11 @@ def _words(argv: Sequence[str]) -> _List:
 
 
 def _data(value: Union[bytes, str]) -> Any:
-    return encoded(value.encode() if isinstance(value, str) else bytes(value), "candidate")
+    return encode_argument(value.encode() if isinstance(value, str) else bytes(value), "candidate")
 
 
 def _bytes(answer: Any) -> bytes:
-    return _checked(decoded(answer, "candidate"), bytes)  # type: ignore[no-any-return]
+    return _checked(decode_result(answer, "candidate"), bytes)  # type: ignore[no-any-return]
 
 
 def _checked(value: Any, kind: type) -> Any:

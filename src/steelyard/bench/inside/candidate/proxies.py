@@ -128,7 +128,7 @@ class Object(metaclass=Class):
         return look(ref, name, "%s.%s" % (self._name, name), self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        data = encoded(value, "%s.%s" % (self._name, name))
+        data = encode_argument(value, "%s.%s" % (self._name, name))
         result("set", self._name, None, of={"handle": number(self), "path": []}, name=name, value=data)
 
     def __del__(self) -> None:
@@ -170,7 +170,9 @@ def _operator(what: str, name: str) -> Any:
 def _reflected(what: str, name: str) -> Any:
     def method(self: Object, other: Any) -> Any:
         label = "%s.%s" % (self._name, name)
-        return result("do", label, None, what=what, args=[encoded(one, label) for one in (other, self)])
+        return result(
+            "do", label, None, what=what, args=[encode_argument(one, label) for one in (other, self)]
+        )
 
     method.__name__ = name
     return method
@@ -255,7 +257,7 @@ def look(owner: Ref, name: str, label: str, receiver: Optional[Object] = None) -
         if kind == "module":
             return _module(about["name"], label)
         if kind in ("data", "object"):
-            return decoded(about["value"], label, receiver)
+            return decode_result(about["value"], label, receiver)
     except (KeyError, TypeError, Malformed) as error:
         raise CandidateGone("the candidate's answer is malformed: %s" % str(error)[:200]) from None
     raise CandidateGone("the candidate's answer is malformed: %s" % str(kind)[:40])
@@ -269,14 +271,14 @@ def call(ref: Ref, label: str, args: Any, kwargs: Dict[str, Any], receiver: Opti
         label,
         receiver,
         of=ref,
-        args=[encoded(one, label) for one in args],
-        kwargs=[[name, encoded(one, label)] for name, one in kwargs.items()],
+        args=[encode_argument(one, label) for one in args],
+        kwargs=[[name, encode_argument(one, label)] for name, one in kwargs.items()],
     )
 
 
 def operate(value: Object, what: str, *args: Any) -> Any:
     label = "%s.__%s__" % (value._name, what.rstrip("_"))
-    return result("do", label, value, what=what, args=[encoded(one, label) for one in (value, *args)])
+    return result("do", label, value, what=what, args=[encode_argument(one, label) for one in (value, *args)])
 
 
 def boolean(value: Object, what: str, *args: Any) -> bool:
@@ -287,7 +289,7 @@ def result(op: str, label: str, receiver: Optional[Object], **fields: Any) -> An
     fields["as"] = "object" if may_stay(label) else "data"
     answer = request(op, label, **fields)
     try:
-        return decoded(answer, label, receiver)
+        return decode_result(answer, label, receiver)
     except Malformed as error:
         raise CandidateGone("the candidate's answer is not data: %s" % error) from None
 
@@ -322,11 +324,11 @@ def _is_caught() -> bool:
     return False
 
 
-def encoded(value: Any, label: str) -> Any:
+def encode_argument(value: Any, label: str) -> Any:
     return encode(value, lambda other: _argument(other, label))
 
 
-def decoded(data: Any, label: str, receiver: Optional[Object] = None) -> Any:
+def decode_result(data: Any, label: str, receiver: Optional[Object] = None) -> Any:
     def other(tagged: Dict[str, Any]) -> Any:
         if tagged["$"] == "handle":
             return object_stand_in(tagged["v"], label, receiver)

@@ -114,7 +114,7 @@ def _installed(environment: Environment) -> ImageContents:
         environment.cache.build("system_listing", hashlib.sha256(key.encode()).hexdigest(), look)
         / "listing.txt"
     )
-    return installed(kept.read_text(errors="surrogateescape"), folders, _homes(environment))
+    return parse_listing(kept.read_text(errors="surrogateescape"), folders, _homes(environment))
 
 
 def _folders_of_path(environment: Environment) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _homes(environment: Environment) -> tuple[str, ...]:
     return (_plain({"HOME": ROOT_HOME, **environment.sandbox_spec().env}["HOME"]),)
 
 
-def installed(listing: str, folders: tuple[str, ...], homes: tuple[str, ...] = ()) -> ImageContents:
+def parse_listing(listing: str, folders: tuple[str, ...], homes: tuple[str, ...] = ()) -> ImageContents:
     """From what `_LOOK` printed."""
     found: dict[str, list[str]] = {kind: [] for kind in "pdilkxhsf"}
     for line in listing.splitlines():

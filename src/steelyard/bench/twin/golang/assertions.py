@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from steelyard.bench.twin.golang.conditions import AssertionChange, Conditions
-from steelyard.bench.twin.golang.literals import called
+from steelyard.bench.twin.golang.literals import parse_call
 from steelyard.bench.twin.sites import Change, Odds, Strength
-from steelyard.bench.twin.syntax_nodes import replaced, text_of, values_of
+from steelyard.bench.twin.syntax_nodes import replace_node, text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -65,7 +65,7 @@ class Assertions:
 
     def found(self, call: Node, scope: Scope) -> Iterator[AssertionChange]:
         """`call` is the expression of a statement."""
-        name, arguments = called(call)
+        name, arguments = parse_call(call)
         function = call.child_by_field_name("function")
         if not name or function is None:
             return
@@ -87,7 +87,7 @@ class Assertions:
             return "testify"
         value = scope.values.get(owner)
         if value is not None:
-            name, _ = called(value)
+            name, _ = parse_call(value)
             owner = name.removesuffix(".New")
         path = self.imports.get(owner, "")
         return path if _LIBRARIES.search(path) else ""
@@ -111,7 +111,7 @@ class Assertions:
             yield from (one for one in self.conditions.false(values[0], scope) if _is_value(one))
         field_name = function.child_by_field_name("field")
         if "testify" in library and name in _OPPOSITE and field_name is not None:
-            yield _opposite(replaced(field_name, _OPPOSITE[name] + method[len(name) :]))
+            yield _opposite(replace_node(field_name, _OPPOSITE[name] + method[len(name) :]))
 
     def _two(self, name: str, values: list[Node], scope: Scope) -> Iterator[AssertionChange]:
         if name in _EQUAL:
@@ -124,12 +124,12 @@ class Assertions:
     def _gomega(
         self, function: Node, method: str, values: list[Node], scope: Scope
     ) -> Iterator[AssertionChange]:
-        matcher, inner = called(values[0]) if values else ("", [])
+        matcher, inner = parse_call(values[0]) if values else ("", [])
         if method in {"To", "Should"} and matcher.rpartition(".")[2] in _MATCHERS and inner:
             yield from self.conditions.values(inner[-1], scope)
         field_name = function.child_by_field_name("field")
         if field_name is not None and matcher:
-            yield _opposite(replaced(field_name, _GOMEGA[method]))
+            yield _opposite(replace_node(field_name, _GOMEGA[method]))
 
     def _helper(self, name: str, arguments: list[Node], scope: Scope) -> Iterator[AssertionChange]:
         compared = self.helpers.get(name, frozenset())

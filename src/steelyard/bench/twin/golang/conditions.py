@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.bench.twin.base import Edit
-from steelyard.bench.twin.golang.literals import Literals, called, plain
+from steelyard.bench.twin.golang.literals import Literals, parse_call, plain
 from steelyard.bench.twin.golang.scope import Scope, is_condition
 from steelyard.bench.twin.plausible.strings import other_beginnings, other_ends
-from steelyard.bench.twin.sites import UNSTEADY, Change, Odds, Place, Strength
-from steelyard.bench.twin.syntax_nodes import Others, replaced, text_of, values_of
+from steelyard.bench.twin.sites import UNSTEADY, Change, EditChoice, Odds, Strength
+from steelyard.bench.twin.syntax_nodes import Others, replace_node, text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -44,7 +44,7 @@ class AssertionChange(NamedTuple):
 
     strength: Strength
     odds: Odds
-    places: tuple[Place, ...]
+    places: tuple[EditChoice, ...]
     table: int = -1
     row: int = -1
     reached: bool = True
@@ -134,7 +134,7 @@ class Conditions:
     def _unequal(self, left: Node, right: Node, scope: Scope) -> Iterator[AssertionChange]:
         difference = _difference(left, scope) if text_of(right) in {'""', "``"} else None
         if difference is not None:
-            arguments = called(difference)[1]
+            arguments = parse_call(difference)[1]
             odds = Odds.CERTAIN if len(arguments) == 2 else _LIKELY
             yield from self.equal(arguments[0], arguments[1], scope, odds)
             return
@@ -156,7 +156,7 @@ class Conditions:
             yield from self._predicate(test, scope)
 
     def _predicate(self, call: Node, scope: Scope) -> Iterator[AssertionChange]:
-        name, arguments = called(call)
+        name, arguments = parse_call(call)
         if len(arguments) >= 2 and name in _DEEPLY | _WITH_OPTIONS:
             exact = name in _DEEPLY or len(arguments) == 2
             yield from self.equal(arguments[1], arguments[0], scope, Odds.CERTAIN if exact else _LIKELY)
@@ -192,7 +192,7 @@ class Conditions:
             return others
         if value.type not in _SIMPLE:
             return Others(Odds.OPEN, [])
-        return Others(others.odds, [replaced(node, _after(value, edit)) for edit in others.edits])
+        return Others(others.odds, [replace_node(node, _after(value, edit)) for edit in others.edits])
 
 
 def opposite_of(test: Node) -> AssertionChange:
@@ -233,7 +233,7 @@ def compared_with_nil(test: Node) -> set[str]:
 def _difference(node: Node, scope: Scope) -> Node | None:
     """The call of `cmp.Diff` that a text is the result of."""
     found = scope.values.get(text_of(node), node) if node.type == "identifier" else node
-    name, arguments = called(found)
+    name, arguments = parse_call(found)
     return found if name.endswith(".Diff") and len(arguments) >= 2 else None
 
 
@@ -245,7 +245,7 @@ def _opposite(test: Node) -> list[Edit]:
     if operator == "!" and operand is not None:
         return [Edit(test.start_byte, operand.start_byte, "")]
     if operator in _OPPOSITE and word is not None:
-        return [replaced(word, _OPPOSITE[operator])]
+        return [replace_node(word, _OPPOSITE[operator])]
     if operator in {"&&", "||"}:
         return [Edit(test.start_byte, test.start_byte, "!("), Edit(test.end_byte, test.end_byte, ")")]
     if test.type in _ATOMS and not operator:
@@ -260,5 +260,5 @@ def _after(value: Node, edit: Edit) -> str:
     return before.decode(errors="replace") + edit.text + after.decode(errors="replace")
 
 
-def _place(edits: list[Edit]) -> Place:
+def _place(edits: list[Edit]) -> EditChoice:
     return tuple(Change(edit) for edit in edits)

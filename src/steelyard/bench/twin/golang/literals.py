@@ -21,7 +21,15 @@ from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.plausible.strings import Words, is_phrase, other_needles, other_strings
 from steelyard.bench.twin.plausible.typed_numbers import other_floats, other_letters, other_whole
 from steelyard.bench.twin.sites import Odds
-from steelyard.bench.twin.syntax_nodes import Others, Vary, edits_of_leaves, few, replaced, text_of, values_of
+from steelyard.bench.twin.syntax_nodes import (
+    Others,
+    Vary,
+    edits_of_leaves,
+    few,
+    replace_node,
+    text_of,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -39,7 +47,7 @@ _CONSTRUCTOR = re.compile(r"(.*\.)?(New|Must|Parse|Date|Unix|Of|From|new|must)(?
 NO_OTHERS = Others(Odds.OPEN, [])
 
 
-def called(node: Node) -> tuple[str, list[Node]]:
+def parse_call(node: Node) -> tuple[str, list[Node]]:
     """`strings.Contains` and its arguments; nothing for what is not a plain call."""
     function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if node.type != "call_expression" or function is None or arguments is None:
@@ -76,7 +84,7 @@ class Literals:
         written = self._written(node)
         if written:
             return Others(Odds.CERTAIN, written)
-        name, arguments = called(node)
+        name, arguments = parse_call(node)
         if _BASIC.fullmatch(name) or _CONSTRUCTOR.fullmatch(name):
             inner = [few(self._written(plain(one))) for one in arguments]
             found = [edit for edits in inner for edit in edits]
@@ -115,13 +123,13 @@ class Literals:
     def _others_of(self, leaf: Node) -> Iterator[Edit]:
         text = text_of(leaf)
         if text in _FLIPPED:
-            yield replaced(leaf, _FLIPPED[text])
+            yield replace_node(leaf, _FLIPPED[text])
         elif leaf.type == "int_literal":
-            yield from (replaced(leaf, one) for one in other_whole(text))
+            yield from (replace_node(leaf, one) for one in other_whole(text))
         elif leaf.type == "float_literal":
-            yield from (replaced(leaf, one) for one in other_floats(text))
+            yield from (replace_node(leaf, one) for one in other_floats(text))
         elif leaf.type == "rune_literal":
-            yield from (replaced(leaf, f"'{one}'") for one in other_letters(text[1:-1]))
+            yield from (replace_node(leaf, f"'{one}'") for one in other_letters(text[1:-1]))
         else:
             yield from self._other_strings(leaf)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.bench.twin.golang.literals import called, plain
+from steelyard.bench.twin.golang.literals import parse_call, plain
 from steelyard.bench.twin.syntax_nodes import text_of, values_of
 
 if TYPE_CHECKING:
@@ -358,7 +358,7 @@ def _is_method_of(function: Node, testing: frozenset[str], methods: frozenset[st
         return False
     if text_of(operand) in testing:
         return True
-    owner, _ = called(operand)
+    owner, _ = parse_call(operand)
     return owner.endswith(".T") and owner.removesuffix(".T") in testing
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.bench.twin.base import Edit, Twin, edited, overlap
+from steelyard.bench.twin.base import Edit, Twin, apply_edits, overlap
 from steelyard.bench.twin.golang.assertions import Assertions, imports_of
 from steelyard.bench.twin.golang.conditions import (
     AssertionChange,
@@ -30,7 +30,7 @@ from steelyard.bench.twin.golang.conditions import (
     compared_with_nil,
     operator_of,
 )
-from steelyard.bench.twin.golang.literals import Literals, called, plain, words_of
+from steelyard.bench.twin.golang.literals import Literals, parse_call, plain, words_of
 from steelyard.bench.twin.golang.scope import (
     SKIPPING,
     Scope,
@@ -50,7 +50,7 @@ from steelyard.bench.twin.sites import (
     Strength,
     Ways,
     draw_units,
-    fixed,
+    fixed_edits,
     units_that_show,
     ways_of,
 )
@@ -115,7 +115,7 @@ def _read(source: bytes) -> _Reading | None:
     except RecursionError:
         return None
     edits = [place[0].edit for some in reader.ways.values() for _, one in some for place in one.ways[0]]
-    whole = b"" if overlap(edits) else edited(source, edits)
+    whole = b"" if overlap(edits) else apply_edits(source, edits)
     if parse(whole, GO) is None or whole.count(b"\n") != source.count(b"\n"):
         return _Reading({}, {})
     ways = {unit: tuple(some) for unit, some in reader.ways.items()}
@@ -262,7 +262,7 @@ class _Reader:
         edit = Edit(body.start_byte + 1, body.start_byte + 1, f" {testing}.Fail();")
         if not statements(body):
             edit = edit._replace(text=f" {testing}.Fail() ")
-        site = Site(Strength.NEGATION, Odds.CERTAIN, fixed(edit), shows=True)
+        site = Site(Strength.NEGATION, Odds.CERTAIN, fixed_edits(edit), shows=True)
         ways = ways_of([site])
         if ways is not None:
             self.ways.setdefault(name, []).append((name, ways))
@@ -337,7 +337,7 @@ class _Reader:
         (body.in_loops if loop else body.found).extend(kept)
 
     def _call(self, call: Node, scope: Scope, body: _Body, *, certain: bool, loop: bool) -> None:
-        name, arguments = called(call)
+        name, arguments = parse_call(call)
         function = call.child_by_field_name("function")
         if function is not None and function.type == "func_literal":  # defer func() { ... }()
             inner = function.child_by_field_name("body")
@@ -553,7 +553,7 @@ def _compared(block: Node, scope: Scope) -> Iterator[str]:
 def _unequal_names(test: Node) -> Iterator[str]:
     operand = test.child_by_field_name("operand")
     if operator_of(test) == "!" and operand is not None:
-        name, arguments = called(plain(operand))
+        name, arguments = parse_call(plain(operand))
         sides = arguments if name in {"reflect.DeepEqual", "bytes.Equal", "slices.Equal"} else []
     else:
         both = (test.child_by_field_name("left"), test.child_by_field_name("right"))
@@ -645,7 +645,7 @@ def _leaves(node: Node, scope: Scope) -> bool:
     if node.type in _JUMPS:
         return True
     skips = scope.in_subtest and scope.calls(node, SKIPPING)
-    if node.type == "call_expression" and (skips or called(node)[0] in {"os.Exit", "panic"}):
+    if node.type == "call_expression" and (skips or parse_call(node)[0] in {"os.Exit", "panic"}):
         return True
     if node.type == "if_statement" and scope.never_passes(node.child_by_field_name("consequence")):
         other = node.child_by_field_name("alternative")

@@ -21,13 +21,13 @@ from steelyard.bench.twin.javascript.opposites import (
     ORDERING_MATCHERS,
     depends_on_order,
     is_steady,
-    negated,
+    negate_chain,
     operator_of,
     opposite,
 )
 from steelyard.bench.twin.plausible.strings import other_beginnings, other_ends
-from steelyard.bench.twin.sites import Change, Odds, Place, Site, Strength, fixed
-from steelyard.bench.twin.syntax_nodes import Others, Vary, replaced, text_of, values_of
+from steelyard.bench.twin.sites import Change, EditChoice, Odds, Site, Strength, fixed_edits
+from steelyard.bench.twin.syntax_nodes import Others, Vary, replace_node, text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -118,7 +118,7 @@ class Assertions:
         opposites = OPPOSITE_METHOD if not awaited else {**OPPOSITE_METHOD, **OPPOSITE_AWAITED}
         name = called.child_by_field_name("property")
         if method in opposites and name is not None and values:
-            site = Site(Strength.NEGATION, Odds.CERTAIN, fixed(replaced(name, opposites[method])))
+            site = Site(Strength.NEGATION, Odds.CERTAIN, fixed_edits(replace_node(name, opposites[method])))
             yield replace(site, shows=method in _ANSWERS and not _is_truth(values[1:2]))
 
     def _true(self, test: Node) -> Iterator[Site]:
@@ -135,7 +135,7 @@ class Assertions:
             return
         yield from self._holds(test)
         odds = Odds.OPEN if depends_on_order(test) else Odds.CERTAIN
-        yield Site(Strength.NEGATION, odds, fixed(*opposite(test)))
+        yield Site(Strength.NEGATION, odds, fixed_edits(*opposite(test)))
 
     def _holds(self, test: Node) -> Iterator[Site]:
         left, right = test.child_by_field_name("left"), test.child_by_field_name("right")
@@ -194,7 +194,7 @@ class Assertions:
         name = text_of(kind)
         others = self._errors(name) if name in _ERRORS else _CLASSES if name in _CLASSES else ()
         odds = Odds.LIKELY if name == "Error" else Odds.CERTAIN
-        yield Site(Strength.RAISES, odds, (_place(replaced(kind, one) for one in others if one != name),))
+        yield Site(Strength.RAISES, odds, (_place(replace_node(kind, one) for one in others if one != name),))
 
     def _of_some_class(self, edit: Edit) -> Site:
         """A class where none is expected: likely another one than that of the error, which is mostly a plain Error."""
@@ -251,9 +251,9 @@ class Assertions:
         odds = Odds.OPEN if method in ORDERING_MATCHERS and not steady else Odds.CERTAIN
         name = called.child_by_field_name("property")
         if method in OPPOSITE_MATCHER and name is not None and "not" not in words:
-            return Site(Strength.NEGATION, odds, fixed(replaced(name, OPPOSITE_MATCHER[method])))
+            return Site(Strength.NEGATION, odds, fixed_edits(replace_node(name, OPPOSITE_MATCHER[method])))
         shows = method in _MATCHERS | _CONTAINING and "not" not in words and not _is_truth(values)
-        return Site(Strength.NEGATION, odds, fixed(*negated(called)), shows=shows)
+        return Site(Strength.NEGATION, odds, fixed_edits(*negate_chain(called)), shows=shows)
 
     def _property(self, node: Node) -> Iterator[Site]:
         """Chai's `expect(x).to.be.true`."""
@@ -285,7 +285,7 @@ def _is_text(node: Node) -> bool:
     return node.type in {"string", "template_string"}
 
 
-def _place(edits: Iterable[Edit]) -> Place:
+def _place(edits: Iterable[Edit]) -> EditChoice:
     return tuple(Change(edit) for edit in edits)
 
 
@@ -318,7 +318,7 @@ def _twice(expected: Node) -> Site:
     return Site(
         Strength.NEGATION,
         Odds.CERTAIN,
-        fixed(*([replaced(expected, f"[{text}, {text}]")] if fits else [])),
+        fixed_edits(*([replace_node(expected, f"[{text}, {text}]")] if fits else [])),
         shows=True,
     )
 

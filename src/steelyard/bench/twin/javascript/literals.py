@@ -29,7 +29,7 @@ from steelyard.bench.twin.syntax_nodes import (
     Vary,
     edits_of_leaves,
     few,
-    replaced,
+    replace_node,
     text_of,
     values_of,
 )
@@ -68,7 +68,7 @@ class Literals:
             edits = self._written(constant.value)
             if constant.shared:  # then another value stands for it here
                 simple = constant.value.type in {"number", "string"}
-                edits = [replaced(node, _after(constant.value, edit)) for edit in edits if simple]
+                edits = [replace_node(node, _after(constant.value, edit)) for edit in edits if simple]
             return Others(Odds.CERTAIN, edits)
         certain = self._written(node)
         if certain:
@@ -76,7 +76,9 @@ class Literals:
         owner, _, name = text_of(node).partition(".")
         names = self.vocabulary.members.get(owner, ())
         if node.type == "member_expression" and name in names and len(names) > 1:
-            return Others(Odds.CERTAIN, [replaced(node, f"{owner}.{one}") for one in names if one != name])
+            return Others(
+                Odds.CERTAIN, [replace_node(node, f"{owner}.{one}") for one in names if one != name]
+            )
         if node.type in {"new_expression", "call_expression"}:
             arguments = node.child_by_field_name("arguments")
             inner = [few(self._written(one)) for one in (values_of(arguments) if arguments else [])]
@@ -89,13 +91,13 @@ class Literals:
             pattern = node.child_by_field_name("pattern")
             if pattern is None or not _PLAIN_PATTERN.fullmatch(text_of(pattern)):
                 return []
-            return [replaced(pattern, one) for one in vary(text_of(pattern), self.vocabulary.words)]
+            return [replace_node(pattern, one) for one in vary(text_of(pattern), self.vocabulary.words)]
         if node.type != "string":
             return []
         fragments = [one for one in node.named_children if one.type in _FRAGMENTS]
         if len(fragments) != 1 or len(node.named_children) != 1:
             return []
-        return [replaced(fragments[0], one) for one in vary(text_of(fragments[0]), self.vocabulary.words)]
+        return [replace_node(fragments[0], one) for one in vary(text_of(fragments[0]), self.vocabulary.words)]
 
     def needles(self, node: Node) -> Others:
         """A text that must be in another; of a single word it is only likely that the other word is not."""
@@ -106,13 +108,13 @@ class Literals:
     def _written(self, node: Node) -> list[Edit]:
         if node.type in {"array", "object"} and not values_of(node):
             if node.type == "array":
-                return [replaced(node, f"[{one}]") for one in self.vocabulary.element()]
-            return [replaced(node, f"{{ {one} }}") for one in self.vocabulary.property()]
+                return [replace_node(node, f"[{one}]") for one in self.vocabulary.element()]
+            return [replace_node(node, f"{{ {one} }}") for one in self.vocabulary.property()]
         leaves = list(_leaves(node))
         taken = {text_of(leaf) for leaf in leaves}
         found = self._longer_or_shorter(node) if node.type == "array" else []
         if leaves and node.type in _EMPTY and len(values_of(node)) < MAX_LEAVES and "\n" not in text_of(node):
-            found.append(replaced(node, _EMPTY[node.type]))
+            found.append(replace_node(node, _EMPTY[node.type]))
         if found and _is_progression(leaves):
             return found
 
@@ -141,11 +143,11 @@ class Literals:
     def _others_of(self, leaf: Node) -> list[Edit]:
         text = text_of(leaf)
         if text in _FIXED:
-            return [replaced(leaf, _FIXED[text])]
+            return [replace_node(leaf, _FIXED[text])]
         if text in _NOTHING:
-            return [replaced(leaf, one) for one in ("false", "true", *self.vocabulary.quoted(), "0", "1")]
+            return [replace_node(leaf, one) for one in ("false", "true", *self.vocabulary.quoted(), "0", "1")]
         if leaf.type == "number":
-            return [replaced(leaf, one) for one in other_numbers(text) if _number(one) != _number(text)]
+            return [replace_node(leaf, one) for one in other_numbers(text) if _number(one) != _number(text)]
         return list(self._other_strings(leaf))
 
     def _other_strings(self, leaf: Node) -> Iterator[Edit]:
@@ -162,7 +164,7 @@ class Literals:
                 continue
             for new in other_strings(old, self.vocabulary.words):
                 if len(fragments) > 1 or _number(old) != _number(new) or math.isnan(_number(new)):
-                    yield replaced(fragment, new)
+                    yield replace_node(fragment, new)
         if not fragments and not has_substitution:
             yield from (Edit(leaf.end_byte - 1, leaf.end_byte - 1, one) for one in ("-", "."))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.sites import UNSTEADY
-from steelyard.bench.twin.syntax_nodes import replaced, text_of, values_of
+from steelyard.bench.twin.syntax_nodes import replace_node, text_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -106,7 +106,7 @@ def operator_of(node: Node) -> str:
     return "" if operator is None else text_of(operator)
 
 
-def negated(called: Node) -> list[Edit]:
+def negate_chain(called: Node) -> list[Edit]:
     """`.not` before the last word of a chain, and after chai's `to`; or taken away where there is one."""
     link: Node | None = called
     while link is not None and link.type in {"member_expression", "call_expression"}:
@@ -126,7 +126,7 @@ def _of_binary(test: Node, operator: str) -> list[Edit]:
     if left is None or right is None or word is None:
         return []
     if operator in _OPERATORS:
-        return [replaced(word, _OPERATORS[operator])]
+        return [replace_node(word, _OPERATORS[operator])]
     if operator in {"instanceof", "in"}:
         return [Edit(test.start_byte, test.start_byte, "!("), Edit(test.end_byte, test.end_byte, ")")]
     if operator == "||":
@@ -137,5 +137,5 @@ def _of_binary(test: Node, operator: str) -> list[Edit]:
             and operator_of(right) not in {"||", "&&"}
             and operator_of(left) != "&&"
         ):
-            return [replaced(word, "&&"), *both[0], *both[1]]
+            return [replace_node(word, "&&"), *both[0], *both[1]]
     return []

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.bench.twin.base import Twin, edited, overlap
+from steelyard.bench.twin.base import Twin, apply_edits, overlap
 from steelyard.bench.twin.javascript.assertions import Assertions, head_of
 from steelyard.bench.twin.javascript.literals import Constant, Literals
 from steelyard.bench.twin.javascript.remarks import remarks
@@ -120,7 +120,7 @@ def _read(source: bytes, grammar: Grammar) -> _Reading | None:
     ways = {unit: tuple(some) for unit, some in reader.ways.items()}
     units = {key: unit for key, unit in reader.units.items() if key in reader.changed}
     edits = [place[0].edit for some in ways.values() for _, one in some for place in one.ways[0]]
-    whole = b"" if overlap(edits) else edited(source, edits)
+    whole = b"" if overlap(edits) else apply_edits(source, edits)
     if parse(whole, grammar) is None or whole.count(b"\n") != source.count(b"\n"):
         ways = {}
     return _Reading(

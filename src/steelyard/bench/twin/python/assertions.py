@@ -30,7 +30,7 @@ from steelyard.bench.twin.python.literals import Vary, other_texts
 from steelyard.bench.twin.python.opposites import depends_on_order, is_steady, opposite
 from steelyard.bench.twin.python.text import Text, literal
 from steelyard.bench.twin.python.vocabulary import Vocabulary
-from steelyard.bench.twin.sites import Change, Odds, Place, Site, Strength, fixed
+from steelyard.bench.twin.sites import Change, EditChoice, Odds, Site, Strength, fixed_edits
 from steelyard.deferred.data_class import dataclass
 
 _OPPOSITES = (
@@ -132,7 +132,7 @@ class Assertions:
                     edits = opposite(self.text, part)
                     edits = edits if self.text.reads_with(test, edits) else []
                     odds = Odds.OPEN if depends_on_order(part) else Odds.CERTAIN
-                    yield Site(Strength.NEGATION, odds, fixed(*edits), shows=_names_an_answer(part))
+                    yield Site(Strength.NEGATION, odds, fixed_edits(*edits), shows=_names_an_answer(part))
                     if (
                         isinstance(part, ast.Compare)
                         and isinstance(part.ops[0], ast.Eq)
@@ -252,7 +252,7 @@ class Assertions:
             others = [self.text.edit(kind, one) for one in _CLASSES if one != kind.id]
             yield Site(Strength.VALUE, Odds.CERTAIN, (self._place(others),))
 
-    def _place(self, edits: Iterable[Edit]) -> Place:
+    def _place(self, edits: Iterable[Edit]) -> EditChoice:
         return tuple(Change(edit) for edit in edits if self.text.keeps_lines(edit))
 
     def _called(self, call: ast.Call) -> Iterator[Site]:
@@ -314,14 +314,14 @@ class Assertions:
         text = self.text.of(expected)
         fits = isinstance(expected, _REPEATABLE) and "\n" not in text and not self.names.equals_everything
         edits = (self.text.edit(expected, shape.replace("{0}", text)),) if fits else ()
-        return Site(Strength.NEGATION, Odds.CERTAIN, fixed(*edits), shows=True)
+        return Site(Strength.NEGATION, Odds.CERTAIN, fixed_edits(*edits), shows=True)
 
     def _opposite(self, name: ast.Attribute, call: ast.Call) -> Site:
         _, end = self.text.span(name)
         unsteady = depends_on_order(call) or (name.attr in _ORDERINGS and not is_steady(*call.args[:2]))
         odds = Odds.OPEN if unsteady else Odds.CERTAIN
         edit = Edit(end - len(name.attr.encode()), end, OPPOSITE[name.attr])
-        return Site(Strength.NEGATION, odds, fixed(edit), shows=name.attr in _ANSWERS)
+        return Site(Strength.NEGATION, odds, fixed_edits(edit), shows=name.attr in _ANSWERS)
 
     def _raises(self, call: ast.Call) -> Iterator[Site]:
         called = ast.unparse(call.func)

@@ -53,7 +53,7 @@ def other_templates(text: str, words: Words) -> Iterator[str]:
                 yield text[:start] + piece + text[end:]
 
 
-def quoted(word: str, like: str) -> str:
+def quote_like(word: str, like: str) -> str:
     """A word as a string, in the quotes of another."""
     quote = "'" if like.endswith("'") else '"'
     return f"{quote}{word}{quote}"

@@ -14,7 +14,7 @@ import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from steelyard.bench.twin.base import Edit, edited
+from steelyard.bench.twin.base import Edit, apply_edits
 from steelyard.bench.twin.messages import Message, Span
 from steelyard.bench.twin.python.assertions import Tables
 from steelyard.bench.twin.python.flow import own_nodes
@@ -144,7 +144,11 @@ def id_edits(
     edits = list(beside)
     for spans in ids if edits else ():
         found = [
-            IdEdit(edit, source[start:end].decode(), edited(source[start:end], [edit.moved(-start)]).decode())
+            IdEdit(
+                edit,
+                source[start:end].decode(),
+                apply_edits(source[start:end], [edit.moved(-start)]).decode(),
+            )
             for start, end in sorted(spans)
             for edit in edits
             if start <= edit.start and edit.end <= end

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Collection
 from functools import cached_property
 
-from steelyard.bench.twin.base import Edit, edited
+from steelyard.bench.twin.base import Edit, apply_edits
 from steelyard.deferred.data_class import dataclass
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
@@ -61,7 +61,7 @@ class Text:
         """Whether an expression is still one after these edits inside it."""
         start, end = self.span(node)
         moved = [edit.moved(-start) for edit in edits]
-        return expression(edited(self.source[start:end], moved).decode()) is not None
+        return expression(apply_edits(self.source[start:end], moved).decode()) is not None
 
     def keeps_lines(self, edit: Edit) -> bool:
         """So that every other line is where it was."""
@@ -69,7 +69,7 @@ class Text:
         return len(_LINE_END.findall(old)) == len(_LINE_END.findall(edit.text.encode()))
 
 
-def parsed(source: bytes | str) -> ast.Module | None:
+def parse_source(source: bytes | str) -> ast.Module | None:
     """The tree, or None if this Python cannot read the source. Warnings about odd escapes in its strings are not shown."""
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -81,7 +81,7 @@ def parsed(source: bytes | str) -> ast.Module | None:
 
 def literal(text: str) -> object:
     """The value of a literal as it is written, over several lines too; Ellipsis when it is none."""
-    tree = parsed(f"({text}\n)")
+    tree = parse_source(f"({text}\n)")
     try:
         return ... if tree is None else ast.literal_eval(tree.body[0].value)  # type: ignore[attr-defined]  # an expression
     except (*_UNREADABLE, TypeError, IndexError, AttributeError):
@@ -100,5 +100,5 @@ def as_utf8(source: bytes) -> Text | None:
 
 def expression(text: str) -> ast.expr | None:
     """The tree of one expression, over several lines too."""
-    tree = parsed(f"({text}\n)")
+    tree = parse_source(f"({text}\n)")
     return tree.body[0].value if tree is not None and isinstance(tree.body[0], ast.Expr) else None

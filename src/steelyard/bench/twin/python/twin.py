@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from steelyard.bench.twin.base import Edit, Twin, edited, overlap
+from steelyard.bench.twin.base import Edit, Twin, apply_edits, overlap
 from steelyard.bench.twin.messages import companion_edits, marked_units, name_has_value
 from steelyard.bench.twin.python.assertions import Assertions, Names
 from steelyard.bench.twin.python.flow import own_nodes, statements
 from steelyard.bench.twin.python.ids import word_in_id
 from steelyard.bench.twin.python.names import Function, names_of, written_values
 from steelyard.bench.twin.python.remarks import Remarks, id_edits, remarks
-from steelyard.bench.twin.python.text import Text, as_utf8, parsed
+from steelyard.bench.twin.python.text import Text, as_utf8, parse_source
 from steelyard.bench.twin.readings import Readings
 from steelyard.bench.twin.sites import Site, Ways, ways_of
 from steelyard.deferred.data_class import dataclass
@@ -131,7 +131,7 @@ def python_tests(tree: ast.Module) -> dict[str, bool]:
 
 
 def _read(source: bytes) -> _Reading | None:
-    text, tree = as_utf8(source), parsed(source)
+    text, tree = as_utf8(source), parse_source(source)
     if text is None or tree is None:
         return None
     names = names_of(text, tree)
@@ -183,8 +183,8 @@ def _is_sound(text: Text, ways: Iterable[Ways]) -> bool:
     edits = [place[0].edit for one in ways for place in one.ways[0]]
     if overlap(edits):
         return False
-    changed = edited(text.source, edits)
-    return parsed(changed) is not None and len(text.source.splitlines()) == len(changed.splitlines())
+    changed = apply_edits(text.source, edits)
+    return parse_source(changed) is not None and len(text.source.splitlines()) == len(changed.splitlines())
 
 
 def _tests(body: list[ast.stmt], above: tuple[str, ...], *, certain: bool) -> Iterator[_TestFunction]:

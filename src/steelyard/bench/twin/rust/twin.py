@@ -17,11 +17,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.bench.twin.base import Edit, Twin, edited, overlap
+from steelyard.bench.twin.base import Edit, Twin, apply_edits, overlap
 from steelyard.bench.twin.messages import Message, companion_edits, marked_units
 from steelyard.bench.twin.readings import Readings
 from steelyard.bench.twin.rust.literals import Literals, parts_of, words_of
-from steelyard.bench.twin.sites import UNSTEADY, Change, Odds, Place, Site, Strength, Ways, fixed, ways_of
+from steelyard.bench.twin.sites import (
+    UNSTEADY,
+    Change,
+    EditChoice,
+    Odds,
+    Site,
+    Strength,
+    Ways,
+    fixed_edits,
+    ways_of,
+)
 from steelyard.bench.twin.syntax_nodes import Others, text_of
 from steelyard.grammars import RUST, parse
 
@@ -94,7 +104,7 @@ def _read(source: bytes) -> _Reading | None:
     except RecursionError:
         return None
     edits = [place[0].edit for ways in reader.ways.values() for place in ways.ways[0]]
-    whole = b"" if overlap(edits) else edited(source, edits)
+    whole = b"" if overlap(edits) else apply_edits(source, edits)
     if parse(whole, RUST) is None or whole.count(b"\n") != source.count(b"\n"):
         return _Reading({}, {})
     return _Reading(reader.changed, reader.ways, tuple(_messages(tree.root_node)))
@@ -143,7 +153,7 @@ def _functions(root: Node) -> Iterator[tuple[str, Node]]:
 class _AssertionChange(NamedTuple):
     strength: Strength
     odds: Odds
-    places: tuple[Place, ...]
+    places: tuple[EditChoice, ...]
     reached: bool = True
     shows: bool = False
 
@@ -192,7 +202,7 @@ class _Reader:
                 Site(
                     Strength.NEGATION,
                     Odds.CERTAIN,
-                    fixed(Edit(body.start_byte + 1, body.start_byte + 1, text)),
+                    fixed_edits(Edit(body.start_byte + 1, body.start_byte + 1, text)),
                     shows=True,
                 )
             ]
@@ -269,7 +279,7 @@ class _Reader:
                 yield from self._equal(parts[0], parts[1], values, rows)
             edit = Edit(name.start_byte, name.end_byte, _OPPOSITE[text_of(name)])
             yield _AssertionChange(
-                Strength.NEGATION, Odds.CERTAIN, fixed(edit), shows=text_of(name) == "assert_eq"
+                Strength.NEGATION, Odds.CERTAIN, fixed_edits(edit), shows=text_of(name) == "assert_eq"
             )
 
     def _holds(
@@ -291,7 +301,7 @@ class _Reader:
         is_steady = re.search(r"[<>]=?\s*[\d_.]+$", text) is not None and UNSTEADY.search(text) is None
         odds = Odds.OPEN if orders and not is_steady else Odds.CERTAIN
         yield _AssertionChange(
-            Strength.NEGATION, odds, fixed(Edit(start, start, "!("), Edit(end, end, ")")), shows=True
+            Strength.NEGATION, odds, fixed_edits(Edit(start, start, "!("), Edit(end, end, ")")), shows=True
         )
 
     def _equal(
@@ -347,7 +357,7 @@ def _is_bound_again(name: str, body: Node) -> bool:
     )
 
 
-def _place(others: Others) -> Place:
+def _place(others: Others) -> EditChoice:
     return tuple(Change(edit) for edit in others.edits)
 
 

@@ -30,7 +30,7 @@ MOST_LOST = 2000
 COMMA = frozenset({","})
 
 
-class Found(NamedTuple):
+class SyntaxFinding(NamedTuple):
     id: str
     path: str
     line: int
@@ -93,11 +93,11 @@ def _significant(claim: Claim, unit: Unit) -> set[str]:
     }
 
 
-def weakenings(old: list[Outline], new: list[Outline], renamed: Mapping[str, str]) -> list[Found]:
+def weakenings(old: list[Outline], new: list[Outline], renamed: Mapping[str, str]) -> list[SyntaxFinding]:
     side = Side(new)
     before = [unit for outline in old for unit in outline.units]
     tests = match([unit for unit in before if unit.collected], side.tests, renamed)
-    found: list[Found] = []
+    found: list[SyntaxFinding] = []
     lost: list[LostClaim] = []
     helpers_new = [unit for unit in side.units if not unit.collected]
     uncollected = dict(_uncollected(tests.gone, helpers_new, side))
@@ -113,7 +113,7 @@ def weakenings(old: list[Outline], new: list[Outline], renamed: Mapping[str, str
     for unit in tests.gone:
         now = uncollected.get(id(unit))
         if now is not None:
-            found.append(Found("test_uncollected", now.path, now.line, False, _was_called(unit, now)))
+            found.append(SyntaxFinding("test_uncollected", now.path, now.line, False, _was_called(unit, now)))
         else:
             found += _find_lost_assertions(unit, side)
     found += _unaccounted(lost, side)
@@ -147,9 +147,11 @@ def _uncollected(gone: list[Unit], candidates: list[Unit], side: Side) -> Iterat
                 break
 
 
-def _compare(old: Unit, new: Unit, side: Side, lost: list[LostClaim]) -> Iterator[Found]:
+def _compare(old: Unit, new: Unit, side: Side, lost: list[LostClaim]) -> Iterator[SyntaxFinding]:
     if old.live and not new.claims and not new.calls:
-        yield Found("test_emptied", new.path, new.line, False, f"{new.qual} no longer asserts anything")
+        yield SyntaxFinding(
+            "test_emptied", new.path, new.line, False, f"{new.qual} no longer asserts anything"
+        )
         return
     yield from _inert(old, new)
     yield from _replace(old, new)
@@ -176,7 +178,7 @@ def _compare(old: Unit, new: Unit, side: Side, lost: list[LostClaim]) -> Iterato
             lost.append(LostClaim(claim, old, new))
 
 
-def _inert(old: Unit, new: Unit) -> Iterator[Found]:
+def _inert(old: Unit, new: Unit) -> Iterator[SyntaxFinding]:
     """A test whose body the runner no longer runs, whatever is written in it."""
     if new.inert == NOT_AWAITED and _awaits(new):
         return  # it awaits what it is about; the runner will be one that awaits tests
@@ -189,7 +191,7 @@ def _awaits(unit: Unit) -> bool:
     return is_awaited or ("await" in unit.bag and any(claim.op == "raises" for claim in unit.claims))
 
 
-def _replace(old: Unit, new: Unit) -> Iterator[Found]:
+def _replace(old: Unit, new: Unit) -> Iterator[SyntaxFinding]:
     """What the test was about is imported no longer, but defined by the test itself."""
     subjects = {claim.left[0] for claim in old.live if claim.left}
     for name in sorted(subjects & (new.test_doubles - old.test_doubles) & old.imports):
@@ -202,8 +204,8 @@ def _changed(old: Claim, new: Claim) -> Change | None:
     return judge(old, new)
 
 
-def _at(unit: Unit, line: int, change: Change) -> Found:
-    return Found(change.id, unit.path, line, False, f"{unit.qual}: {change.why}")
+def _at(unit: Unit, line: int, change: Change) -> SyntaxFinding:
+    return SyntaxFinding(change.id, unit.path, line, False, f"{unit.qual}: {change.why}")
 
 
 def _use(side: Side, unit: Unit, claim: Claim, old: Unit) -> None:
@@ -211,7 +213,7 @@ def _use(side: Side, unit: Unit, claim: Claim, old: Unit) -> None:
         side.spare[id(unit)] = max(0, side.spare[id(unit)] - claim.weight * max(1, len(old.rows)))
 
 
-def _rows(old: Unit, new: Unit, side: Side) -> Iterator[Found]:
+def _rows(old: Unit, new: Unit, side: Side) -> Iterator[SyntaxFinding]:
     """Cases that left the table, and cases whose expected value changed."""
     gone, came = Counter(old.rows) - Counter(new.rows), Counter(new.rows) - Counter(old.rows)
     if not gone or (not new.rows and new.table_names):
@@ -242,7 +244,7 @@ def _is_covered_elsewhere(row: Tokens, new: Unit, side: Side) -> bool:
     )
 
 
-def _find_lost_assertions(unit: Unit, side: Side) -> list[Found]:
+def _find_lost_assertions(unit: Unit, side: Side) -> list[SyntaxFinding]:
     """A test that is not recognised any more: its assertions may be in other tests now."""
     if not unit.live:
         words = {token for token in unit.bag if is_word(token)} - {unit.name}
@@ -254,15 +256,17 @@ def _find_lost_assertions(unit: Unit, side: Side) -> list[Found]:
     return [_dropped(claim, unit) for claim in missing]
 
 
-def _removed(unit: Unit) -> Found:
-    return Found("test_removed", unit.path, unit.line, True, f"{unit.qual} was removed")
+def _removed(unit: Unit) -> SyntaxFinding:
+    return SyntaxFinding("test_removed", unit.path, unit.line, True, f"{unit.qual} was removed")
 
 
-def _dropped(claim: Claim, unit: Unit) -> Found:
-    return Found("assertion_removed", unit.path, claim.line, True, f"{unit.qual}: an assertion was removed")
+def _dropped(claim: Claim, unit: Unit) -> SyntaxFinding:
+    return SyntaxFinding(
+        "assertion_removed", unit.path, claim.line, True, f"{unit.qual}: an assertion was removed"
+    )
 
 
-def _unaccounted(lost: list[LostClaim], side: Side) -> Iterator[Found]:
+def _unaccounted(lost: list[LostClaim], side: Side) -> Iterator[SyntaxFinding]:
     """What no other test says either: removed, or replaced by something weaker or by nothing at all."""
     replaced: Counter[int] = Counter()
     for one in lost[:MOST_LOST]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from steelyard.graders.syntax.comparing.compare import Found
+from steelyard.graders.syntax.comparing.compare import SyntaxFinding
 from steelyard.graders.syntax.reading.outline import Outline, Skip
 
 MOST_SKIPS = 1000  # that are compared one by one; beyond that every skip counts as new
@@ -16,7 +16,7 @@ class _Old(NamedTuple):
     path: str  # where the file is now
 
 
-def new_skips(old: list[Outline], new: list[Outline], renamed: Mapping[str, str]) -> list[Found]:
+def new_skips(old: list[Outline], new: list[Outline], renamed: Mapping[str, str]) -> list[SyntaxFinding]:
     before = [
         _Old(skip, renamed.get(outline.path, outline.path)) for outline in old for skip in outline.skips
     ]
@@ -24,7 +24,7 @@ def new_skips(old: list[Outline], new: list[Outline], renamed: Mapping[str, str]
     standing = {(outline.path, name) for outline in new for name in (*_names(outline), "")}
     anywhere = {name for _, name in standing}
     before = before[:MOST_SKIPS]
-    found: list[Found] = []
+    found: list[SyntaxFinding] = []
     for outline in new:
         for skip in outline.skips:
             known_as = before if len(found) < MOST_SKIPS else []
@@ -59,6 +59,8 @@ def _earlier(
     return None
 
 
-def _skip_finding(slug: str, path: str, skip: Skip, what: str) -> Found:
+def _skip_finding(slug: str, path: str, skip: Skip, what: str) -> SyntaxFinding:
     on = " on a condition" if skip.conditional else ""
-    return Found(slug, path, skip.line, False, f"{skip.target or 'the whole file'} {what}{on}: {skip.marker}")
+    return SyntaxFinding(
+        slug, path, skip.line, False, f"{skip.target or 'the whole file'} {what}{on}: {skip.marker}"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from steelyard.graders.syntax.claims import NEGATED, Claim, compared, conditions
+from steelyard.graders.syntax.claims import NEGATED, Claim, comparison_claim, conditions
 from steelyard.graders.syntax.reading.assertion_words import (
     CALLS,
     FAILS,
@@ -87,7 +87,7 @@ def _by_rule(rule: Rule, values: list[Tokens], link: Link) -> list[Claim]:
     if rule.op == "==" and extra and not rule.value:
         return [Claim("approx", subject, expected, extra)]  # assertEquals(1.0, x, 0.01)
     if rule.op in ("==", "!=", "in", "not in"):
-        return [compared(rule.op, subject, expected)]
+        return [comparison_claim(rule.op, subject, expected)]
     return [Claim(rule.op, subject, expected, extra)]
 
 
@@ -172,7 +172,7 @@ def _matched(link: Link, subject: Tokens, *, negated: bool) -> Claim:
             op, subject, expected, ("places", *digits) if link.name == "toBeCloseTo" and digits else digits
         )
     if rule.op == "==" and expected:
-        return compared(op, subject, expected)
+        return comparison_claim(op, subject, expected)
     if rule.op in ("truthy", "falsy") and len(subject) == 1 and is_literal_token(subject[0]):
         return Claim("vacuous", subject)
     if rule.op == "call":

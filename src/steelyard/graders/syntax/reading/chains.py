@@ -102,7 +102,7 @@ def _argument(node: Node, grammar: Grammar) -> Arg:
     return Arg("", node, grammar)
 
 
-def dotted(links: Sequence[Link]) -> str:
+def chain_name(links: Sequence[Link]) -> str:
     return ".".join(link.name for link in links if link.name)
 
 

@@ -26,7 +26,7 @@ def constant(found: Tokens) -> bool | None:
     return False if found[0] in FALSE | NAUGHT | {"0", '""'} else None
 
 
-def unwrapped(node: Node) -> Node:
+def unwrap_statement(node: Node) -> Node:
     if node.type == "expression_statement" and node.named_child_count == 1:
         return node.named_children[0]
     return node
@@ -34,7 +34,7 @@ def unwrapped(node: Node) -> Node:
 
 def is_jump(node: Node, grammar: Grammar, depth: int = 0) -> bool:
     """Whether nothing after a statement is reached: a jump, or a block that surely ends in one."""
-    node = unwrapped(node)
+    node = unwrap_statement(node)
     if node.type in grammar.jumps:
         return True
     body = node.child_by_field_name("body")
@@ -54,4 +54,4 @@ def is_jump(node: Node, grammar: Grammar, depth: int = 0) -> bool:
 
 
 def _leaves(node: Node, grammar: Grammar) -> bool:
-    return unwrapped(node).type in grammar.jumps and tokens(node, grammar, 1)[0] in _LEAVES
+    return unwrap_statement(node).type in grammar.jumps and tokens(node, grammar, 1)[0] in _LEAVES

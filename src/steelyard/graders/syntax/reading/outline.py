@@ -33,7 +33,7 @@ class Skip(NamedTuple):
     only_if_old: bool = False  # a new test may expect a panic; an old one that starts to is switched off
 
 
-class Called(NamedTuple):
+class CallSite(NamedTuple):
     name: str
     found: Callable[[], Tokens]
     line: int
@@ -52,7 +52,7 @@ class Unit:
     line: int
     collected: bool
     claims: list[Claim] = field(default_factory=list)
-    calls: list[Called] = field(default_factory=list)
+    calls: list[CallSite] = field(default_factory=list)
     rows: list[Tokens] = field(default_factory=list)
     table_names: list[str] = field(default_factory=list)
     values: dict[str, list[Tokens]] = field(default_factory=dict)  # local name -> what was assigned
@@ -161,7 +161,7 @@ def _count_helpers(outlines: list[Outline]) -> None:
             ]
 
 
-def _helper_claim(call: Called, unit: Unit, weight: int) -> Claim:
+def _helper_claim(call: CallSite, unit: Unit, weight: int) -> Claim:
     dead = call.dead
     if call.nested and unit.bag[call.nested] < 2 and not dead:
         dead = f"in {call.nested}(), which nothing calls"

@@ -8,19 +8,27 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.graders.syntax.claims import Claim, conditions
 from steelyard.graders.syntax.reading.assertions import claims_of, is_fail
-from steelyard.graders.syntax.reading.chains import Link, chain, dotted, text_of_field
+from steelyard.graders.syntax.reading.chains import Link, chain, chain_name, text_of_field
 from steelyard.graders.syntax.reading.heads import Head, call_head, compact, definition_head
 from steelyard.graders.syntax.reading.outline import (
     INLINED_TOKENS,
     NO_CASES,
     NOT_AWAITED,
-    Called,
+    CallSite,
     Outline,
     Skip,
     Unit,
 )
-from steelyard.graders.syntax.reading.regions import WHY, Passed, passed
-from steelyard.graders.syntax.reading.skip_words import HOOKS, MARK, MARKERS, NAMES, OPTION, imported, regex
+from steelyard.graders.syntax.reading.regions import WHY, RegionMark, region_marks
+from steelyard.graders.syntax.reading.skip_words import (
+    HOOKS,
+    MARK,
+    MARKERS,
+    NAMES,
+    OPTION,
+    import_aliases,
+    regex,
+)
 from steelyard.graders.syntax.reading.tables import PARAMETRISERS, is_empty, row_attribute, rows_of
 from steelyard.graders.syntax.reading.tokens import Tokens, is_word, line_of, names, text_of, tokens, words
 from steelyard.grammars import Grammar
@@ -68,7 +76,7 @@ class Reader:
 
     def run(self, root: Node) -> Outline:
         stack = [(root.end_byte, Scope())]
-        for place in passed(root, self.grammar):
+        for place in region_marks(root, self.grammar):
             while len(stack) > 1 and stack[-1][0] <= place.start:
                 stack.pop()
             scope = stack[-1][1]
@@ -93,7 +101,7 @@ class Reader:
             for unit in self.outline.units:
                 unit.collected &= last[unit.qual] is unit and unit.qual not in self.outline.values
 
-    def _pass(self, place: Passed, scope: Scope) -> Scope | None:  # noqa: C901, PLR0911, PLR0912  # one role a line
+    def _pass(self, place: RegionMark, scope: Scope) -> Scope | None:  # noqa: C901, PLR0911, PLR0912  # one role a line
         node, role = place.node, place.role
         if role in ("function", "group"):
             return self._begin(
@@ -124,7 +132,7 @@ class Reader:
         elif role == "loop":
             self._loop(place, scope)
         elif role == "import":
-            self.aliases |= imported(text_of(node))
+            self.aliases |= import_aliases(text_of(node))
             self.outline.imports |= set(words(tokens(node, self.grammar))) - {"import", "from", "as"}
         elif role == "delete" and scope.unit is None:
             self.outline.values.update(dict.fromkeys(words(tokens(node, self.grammar)), _NEITHER))
@@ -245,17 +253,17 @@ class Reader:
         )
 
     def _full_name(self, links: list[Link]) -> str:
-        root, dot, rest = dotted(links)[:200].partition(".")
+        root, dot, rest = chain_name(links)[:200].partition(".")
         return self.aliases.get(root, root) + dot + rest
 
     # --- statements
 
-    def _condition(self, place: Passed, scope: Scope, *, negated: bool) -> None:
+    def _condition(self, place: RegionMark, scope: Scope, *, negated: bool) -> None:
         condition = place.match["condition"][0]
         at = place.match.get("at", [place.node])[0]
         self._claim(conditions(tokens(condition, self.grammar), negated=negated), at, scope)
 
-    def _loop(self, place: Passed, scope: Scope) -> None:
+    def _loop(self, place: RegionMark, scope: Scope) -> None:
         if scope.unit is not None:
             self._table(place.match["rows"][0], scope)
             names = words(tokens(place.match["names"][0], self.grammar))
@@ -318,7 +326,7 @@ class Reader:
             elif links[-1].args is not None:
                 found = partial(tokens, node, self.grammar, 200)
                 scope.unit.calls.append(
-                    Called(links[-1].name, found, line_of(node), scope.guards, scope.dead, scope.nested)
+                    CallSite(links[-1].name, found, line_of(node), scope.guards, scope.dead, scope.nested)
                 )
             if links[-1].name in PARAMETRISERS:
                 self._each(node, links, scope)

@@ -61,7 +61,7 @@ _CATCHES = {
 }
 
 
-class Passed(NamedTuple):
+class RegionMark(NamedTuple):
     """A place that is passed on the way through a file."""
 
     start: int
@@ -71,7 +71,7 @@ class Passed(NamedTuple):
     match: dict[str, list[Node]]
 
 
-def passed(root: Node, grammar: Grammar) -> list[Passed]:
+def region_marks(root: Node, grammar: Grammar) -> list[RegionMark]:
     from tree_sitter import QueryCursor  # noqa: PLC0415  # loads a C library: only when a test file changed
 
     cursor = QueryCursor(_query(grammar))
@@ -85,10 +85,10 @@ def passed(root: Node, grammar: Grammar) -> list[Passed]:
     return sorted(found, key=lambda one: (one.start, -one.end, _RANK[one.role]))
 
 
-def _place(role: str, node: Node, match: dict[str, list[Node]]) -> Passed:
+def _place(role: str, node: Node, match: dict[str, list[Node]]) -> RegionMark:
     if role in ("end", "guard_from"):
-        return Passed(node.end_byte, match["block"][0].end_byte, role, node, match)
-    return Passed(node.start_byte, node.end_byte, role, node, match)
+        return RegionMark(node.end_byte, match["block"][0].end_byte, role, node, match)
+    return RegionMark(node.start_byte, node.end_byte, role, node, match)
 
 
 @cache

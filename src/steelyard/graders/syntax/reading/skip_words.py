@@ -93,7 +93,7 @@ _FROM = r"(?s)^from\s+(pytest|unittest)(?:\.case)?\s+import\s+(.+)$"
 _AS = r"\b(pytest|unittest)\s+as\s+(\w+)"
 
 
-def imported(statement: str) -> dict[str, str]:
+def import_aliases(statement: str) -> dict[str, str]:
     """`from pytest import skip as s, mark` -> {"s": "pytest.skip", "mark": "pytest.mark"}."""
     found = regex(_FROM).match(statement[:2000])
     if not found:

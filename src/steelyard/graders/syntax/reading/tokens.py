@@ -58,7 +58,7 @@ def _leaves(node: Node, grammar: Grammar, limit: int) -> Iterator[str]:
             continue
         if one.type in grammar.strings:
             limit -= 1
-            yield unquoted(text_of(one))
+            yield unquote_string(text_of(one))
             continue
         children = one.children
         if not children:
@@ -71,7 +71,7 @@ def _leaves(node: Node, grammar: Grammar, limit: int) -> Iterator[str]:
             waiting.extend(reversed(children))
 
 
-def unquoted(text: str) -> str:
+def unquote_string(text: str) -> str:
     quoted = _QUOTED.match(text)
     return f'{quoted[1]}"{quoted[3]}"' if quoted else text
 

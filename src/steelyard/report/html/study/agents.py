@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.report.html.element import Child, Markup, coded, join, prose, tag
+from steelyard.report.html.element import Child, Markup, join, mark_code, prose, tag
 from steelyard.report.html.study.cells import (
     card,
     counted_cell,
@@ -16,7 +16,7 @@ from steelyard.report.html.study.cells import (
     table,
 )
 from steelyard.report.percent import amount
-from steelyard.report.study_summary.model import AgentNumbers, Counted, Ranking, StudySummary
+from steelyard.report.study_summary.model import AgentNumbers, CountedRate, Ranking, StudySummary
 from steelyard.report.study_summary.render.tables import HONEYPOTS
 from steelyard.report.study_summary.render.variation import VARIATION_COLUMNS, variation_lines, variation_rows
 from steelyard.report.study_summary.render.words import dollars
@@ -76,7 +76,7 @@ def _undecided(one: AgentNumbers) -> Child:
     return estimates_cell({"fail": one.bounds.worst, "pass": one.bounds.best, "imputed": one.imputed})
 
 
-def _counted_named(counted: Sequence[Counted], name: str) -> Child:
+def _counted_named(counted: Sequence[CountedRate], name: str) -> Child:
     found = next((one for one in counted if one.name == name), None)
     return counted_cell(found) if found else "0"
 
@@ -150,7 +150,7 @@ def variation_card(summary: StudySummary) -> Markup | None:
     rows = [[cut(cell) for cell in row] for row in variation_rows(summary.repeat_variation.contracts)]
     return card(
         "Repeats that differ: the agent or the checks",
-        tag("ul", [tag("li", coded(f"{line}.")) for line in lines], class_="plain story"),
+        tag("ul", [tag("li", mark_code(f"{line}.")) for line in lines], class_="plain story"),
         tag(
             "details",
             tag("summary", f"{amount(len(rows), 'contract')} with different results"),

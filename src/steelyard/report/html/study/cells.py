@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from steelyard.report.html.element import Child, Markup, join, tag
 from steelyard.report.html.plots import interval_words, point_words
 from steelyard.report.percent import amount
-from steelyard.report.study_summary.model import Counted, Spread
+from steelyard.report.study_summary.model import CountedRate, Spread
 from steelyard.stats.estimate import Estimate
 
 MOST_ROWS = 500
@@ -91,7 +91,7 @@ def p_value(value: float | None) -> str:
     return "not known" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def counted_cell(counted: Counted) -> Markup:
+def counted_cell(counted: CountedRate) -> Markup:
     rate = tag("span", interval_words(counted.rate), class_="basis")
     return tag("span", f"{counted.count} of {counted.of}", rate, class_="nowrap")
 

@@ -10,14 +10,14 @@ from steelyard.report.study_summary.model import (
     MOST_COMPARED,
     AgentComparison,
     AgentNumbers,
-    Counted,
+    CountedRate,
     Spread,
     StudySummary,
 )
 from steelyard.report.study_summary.render.tables import COST, SECTIONS, Section, envelope_line, sections
 from steelyard.report.study_summary.render.words import (
-    counted,
     dollars,
+    format_count,
     mean_money,
     mean_time,
     money,
@@ -37,7 +37,7 @@ def is_single(one: AgentNumbers) -> bool:
     return one.trials <= 1
 
 
-def rated(agents: Sequence[AgentNumbers]) -> tuple[AgentNumbers, ...]:
+def agents_with_rate(agents: Sequence[AgentNumbers]) -> tuple[AgentNumbers, ...]:
     """The agents whose rate is shown with its interval: all but those of one trial, if there are several of those."""
     several = sum(map(is_single, agents)) > 1
     return tuple(one for one in agents if not (several and is_single(one)))
@@ -86,7 +86,7 @@ def more_line(summary: StudySummary) -> str:
 
 
 def _singles(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
-    shown = rated(agents)
+    shown = agents_with_rate(agents)
     single = [one for one in agents if one not in shown]
     if not single:
         return
@@ -106,7 +106,7 @@ def _singles(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
 
 def _modes(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     """By mode, the most frequent first: who showed it, and how often."""
-    found: dict[str, list[tuple[AgentNumbers, Counted]]] = {}
+    found: dict[str, list[tuple[AgentNumbers, CountedRate]]] = {}
     for one in agents:
         for each in one.tags:
             found.setdefault(each.name, []).append((one, each))
@@ -119,9 +119,9 @@ def _modes(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
         yield Section("Failure modes", ("mode", "trials", "agents"), rows, lines, whole=False)
 
 
-def _who(found: Sequence[tuple[AgentNumbers, Counted]]) -> str:
+def _who(found: Sequence[tuple[AgentNumbers, CountedRate]]) -> str:
     ordered = sorted(found, key=lambda pair: -pair[1].count)
-    names = [one.agent if each.of == 1 else f"{one.agent} ({counted(each)})" for one, each in ordered]
+    names = [one.agent if each.of == 1 else f"{one.agent} ({format_count(each)})" for one, each in ordered]
     return _names(names, MOST_NAMES)
 
 
@@ -134,7 +134,7 @@ def _cost(agents: Sequence[AgentNumbers]) -> Section:
     """A row for each agent that has a rate; the others in one line."""
     if all(one.economics.cost_usd.total == 0 and not one.economics.cost_usd.unknown for one in agents):
         return Section(COST, lines=("no trial paid for a model",))
-    shown = rated(agents)
+    shown = agents_with_rate(agents)
     rows = tuple(
         (
             one.agent,
@@ -169,7 +169,7 @@ def _warnings(summary: StudySummary) -> Iterator[str]:
     for one in summary.honeypots:
         if one.count:
             trials = "trial" if one.of == 1 else "trials"
-            yield f"{one.name} passed {counted(one)} {trials} that cannot be passed honestly: --section honeypots"
+            yield f"{one.name} passed {format_count(one)} {trials} that cannot be passed honestly: --section honeypots"
     yield from (one.words for one in summary.removed)
     undecided = sum(one.bounds.undecided for one in summary.agents)
     if undecided:

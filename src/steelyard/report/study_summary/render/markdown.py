@@ -9,7 +9,7 @@ from steelyard.report.percent import amount
 from steelyard.report.plain import one_line
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.render.tables import Section, sections
-from steelyard.report.study_summary.render.words import counted, rate
+from steelyard.report.study_summary.render.words import format_count, rate
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
@@ -22,9 +22,9 @@ def study_markdown(summary: StudySummary) -> str:
         f"{amount(len(summary.agents), 'agent')}"
     )
     parts = [
-        f"# {escaped(title)}\n",
+        f"# {escape_markdown(title)}\n",
         f"{size}; 95% intervals, contracts are the clusters.\n",
-        *(f"**PROVISIONAL:** {escaped(why)}\n" for why in summary.provisional),
+        *(f"**PROVISIONAL:** {escape_markdown(why)}\n" for why in summary.provisional),
         *_section(_leaderboard(summary)),
     ]
     for section in sections(summary):
@@ -37,7 +37,7 @@ def _leaderboard(summary: StudySummary) -> Section:
         (
             one.agent + (" (baseline)" if one.is_baseline else ""),
             rate(one.success),
-            counted(one.categories[0]),
+            format_count(one.categories[0]),
             str(one.success.n),
             str(one.contracts),
         )
@@ -47,15 +47,19 @@ def _leaderboard(summary: StudySummary) -> Section:
 
 
 def _section(section: Section) -> Iterator[str]:
-    yield f"## {escaped(section.title)}\n"
+    yield f"## {escape_markdown(section.title)}\n"
     if section.rows:
-        yield _row([escaped(name) for name in section.columns])
+        yield _row([escape_markdown(name) for name in section.columns])
         yield _row(["---"] * len(section.columns))
         for row in section.rows:
-            yield _row([escaped(cell) for cell in row])
+            yield _row([escape_markdown(cell) for cell in row])
         yield ""
     for line in section.lines:
-        yield f"- {escaped(line.strip())}" if not line.startswith(" ") else f"  - {escaped(line.strip())}"
+        yield (
+            f"- {escape_markdown(line.strip())}"
+            if not line.startswith(" ")
+            else f"  - {escape_markdown(line.strip())}"
+        )
     if section.lines:
         yield ""
 
@@ -64,6 +68,6 @@ def _row(cells: tuple[str, ...] | list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Foreign text as text: no markup of it is obeyed."""
     return _SPECIAL.sub(r"\\\1", one_line(text, 600))

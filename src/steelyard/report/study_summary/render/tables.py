@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.report.percent import amount, percent
-from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Counted, StudySummary
+from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, CountedRate, StudySummary
 from steelyard.report.study_summary.render.variation import (
     VARIATION_COLUMNS,
     variation_lines,
@@ -15,8 +15,8 @@ from steelyard.report.study_summary.render.variation import (
 )
 from steelyard.report.study_summary.render.words import (
     bounds_words,
-    counted,
     dollars,
+    format_count,
     mean_count,
     mean_money,
     mean_time,
@@ -90,7 +90,7 @@ def _usd(value: float) -> str:
 
 def _honeypots(summary: StudySummary) -> Iterator[Section]:
     if summary.honeypots:
-        rows = tuple((one.name, counted(one)) for one in summary.honeypots)
+        rows = tuple((one.name, format_count(one)) for one in summary.honeypots)
         yield Section(HONEYPOTS, ("agent", "passed"), rows)
 
 
@@ -110,7 +110,7 @@ def _outcomes(agents: Sequence[AgentNumbers]) -> Section:
         "Outcomes (of scorable trials; invalid: of all trials, and of all runs with retries)",
         ("agent", *(name.replace("_", " ") for name in names), "invalid runs"),
         tuple(
-            (one.agent, *(counted(each) for each in one.categories), counted(one.invalid_attempts))
+            (one.agent, *(format_count(each) for each in one.categories), format_count(one.invalid_attempts))
             for one in agents
         ),
     )
@@ -201,7 +201,7 @@ def _gates(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
         return
     rows = []
     for one in agents:
-        found = {gate.name: counted(gate) for gate in one.gates}
+        found = {gate.name: format_count(gate) for gate in one.gates}
         quality = rate_of(one.quality) if one.quality.is_known else "-"
         rows.append((one.agent, *(found.get(name, "-") for name in names), quality))
     title = "Gates passed (of scorable trials), and quality over trials that pass all gates"
@@ -245,15 +245,15 @@ def _errors(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
         )
 
 
-def _rows_of(found: Sequence[tuple[str, Sequence[Counted]]]) -> tuple[tuple[str, ...], ...]:
+def _rows_of(found: Sequence[tuple[str, Sequence[CountedRate]]]) -> tuple[tuple[str, ...], ...]:
     return tuple(
-        (agent, each.name, counted(each), rate(each.rate))
+        (agent, each.name, format_count(each), rate(each.rate))
         for agent, names in found
         for each in names[:MOST_MODES]
     )
 
 
-def _left_out(found: Iterable[tuple[str, Sequence[Counted]]]) -> tuple[str, ...]:
+def _left_out(found: Iterable[tuple[str, Sequence[CountedRate]]]) -> tuple[str, ...]:
     """A line for each agent that has more names than `_rows_of` shows."""
     return tuple(
         f"{agent}: {len(names) - MOST_MODES:,} less frequent ones are not shown; --json has them"
@@ -264,7 +264,7 @@ def _left_out(found: Iterable[tuple[str, Sequence[Counted]]]) -> tuple[str, ...]
 
 def _endings(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     rows = tuple(
-        (one.agent, each.name, counted(each))
+        (one.agent, each.name, format_count(each))
         for one in agents
         for each in one.terminations
         if each.name != "completed"

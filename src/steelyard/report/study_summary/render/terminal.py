@@ -33,7 +33,7 @@ def print_brief(console: Console, summary: StudySummary) -> None:
     _print_head(console, summary)
     for sentence in brief.decision(summary):
         _print_wrapped(console, Text(one_line(sentence, 600), "bold"))
-    if shown := brief.rated(summary.agents):
+    if shown := brief.agents_with_rate(summary.agents):
         console.print()
         console.print(Leaderboard(shown))
     for section in brief.brief_sections(summary):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from steelyard.report.percent import amount, percent
-from steelyard.report.study_summary.model import Counted, Spread
+from steelyard.report.study_summary.model import CountedRate, Spread
 from steelyard.report.terminal import seconds
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import Bounds
@@ -31,7 +31,7 @@ def bounds_words(bounds: Bounds) -> str:
     return f"{rate(bounds.worst)} to {rate(bounds.best)}"
 
 
-def counted(one: Counted) -> str:
+def format_count(one: CountedRate) -> str:
     """`3 of 40`."""
     return f"{one.count:,} of {one.of:,}"
 
