@@ -18,7 +18,7 @@ from steelyard.contract.model import ScriptReference
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 from steelyard.plan.trial import REFERENCE
 
@@ -112,7 +112,7 @@ def _nearest_agent(name: str, names: Sequence[str]) -> str:
 def _check_name(own: str, kind: str) -> None:
     if kind in ALONE:
         raise OperatorFault(
-            f"--agent {shown(own)}={kind}: {kind} cannot be given another name; use --agent {kind}"
+            f"--agent {printable(own)}={kind}: {kind} cannot be given another name; use --agent {kind}"
         )
     if own in BUILT_IN or own in CLIENTS:
         raise OperatorFault(f"--agent {own}={kind}...: {own} is an agent of its own; choose another name")

@@ -15,7 +15,7 @@ from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.change.importer import import_folder
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 
 
 class DataAgent(BareAgent):
@@ -56,7 +56,7 @@ class Patch(DataAgent):
 
     @property
     def name(self) -> str:
-        return f"patch:{shown(self.path.name)}"
+        return f"patch:{printable(self.path.name)}"
 
     def parameters(self) -> Mapping[str, Any]:
         return {"patch": {"sha256": hashlib.sha256(_content(self.path)).hexdigest()}}

@@ -22,7 +22,7 @@ from steelyard.errors import AgentFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.folder import FINAL_RESPONSE, MANIFEST, RunFolder
 from steelyard.evidence.trace.chain import read_events
-from steelyard.filesystem.tree import Entry, path_from_json, shown
+from steelyard.filesystem.tree import Entry, path_from_json, printable
 from steelyard.sandboxes.base import Command, CommandResult
 
 _STEP_S = 60.0
@@ -93,7 +93,7 @@ class Replay(BareAgent):
     @property
     def name(self) -> str:
         kind = "replay_tools" if self.with_tools else "replay"
-        return f"{kind}:{shown(self.path.resolve().name)[-6:]}"
+        return f"{kind}:{printable(self.path.resolve().name)[-6:]}"
 
     def parameters(self) -> Mapping[str, Any]:
         return {
@@ -181,7 +181,7 @@ def _is_passing(mutation: Mutation, blobs: Blobs, last: Mapping[str, int]) -> bo
 def apply_mutation(turn: Turn, blobs: Blobs, mutation: Mutation, cwd: str) -> None:
     """One change, by a command in the sandbox. Raises AgentFault where it cannot be made."""
     after, path = mutation.after, f"./{mutation.path}"
-    where = f"event {mutation.event}: {shown(mutation.path)}"
+    where = f"event {mutation.event}: {printable(mutation.path)}"
     content, second, script = b"", "", _REMOVE
     if after is not None:
         script, second = SCRIPTS[after.kind], after.target if after.kind == "symlink" else after.mode

@@ -25,7 +25,7 @@ from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.change.oddities import escapes
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.filesystem.tree import is_within, shown
+from steelyard.filesystem.tree import is_within, printable
 from steelyard.sandboxes.base import WORKSPACE, FileOverlay
 
 
@@ -86,7 +86,7 @@ def rebuild(environment: Environment, change: Change, blobs: Blobs) -> BenchFile
 
 
 def _steering_finding(steered: Steers) -> Finding:
-    return Finding("steers_runner", "warning", shown(steered.where), steered.why)
+    return Finding("steers_runner", "warning", printable(steered.where), steered.why)
 
 
 def _showing_hidden(environment: Environment, change: Change, hidden: tuple[str, ...]) -> dict[str, Finding]:
@@ -97,7 +97,7 @@ def _showing_hidden(environment: Environment, change: Change, hidden: tuple[str,
     links = {path: one.target for path, one in environment.baseline.items() if one.kind == "symlink"} | made
     why = "points to where hidden files go; not on the bench"
     return {
-        path: Finding("leads_to_hidden", "warning", shown(path), why)
+        path: Finding("leads_to_hidden", "warning", printable(path), why)
         for path in made
         if link_targets.shows_hidden(path, links, hidden, environment.baseline)
     }
@@ -114,7 +114,7 @@ def _in_place_of_tests(
     ]
     why = "would remove tests of the baseline from the bench; left out"
     return {
-        path: Finding("takes_along", "warning", shown(path), why)
+        path: Finding("takes_along", "warning", printable(path), why)
         for path in turned
         if any(is_within(one, path) and one in data.texts.oracle for one in environment.baseline)
     }
@@ -124,7 +124,7 @@ def _in_the_way(environment: Environment, change: Change) -> dict[str, Finding]:
     """Folders, links and files where a verifier copies its own files to: it would stop, or run something else."""
     targets = copy_targets(environment.contract, WORKSPACE[1:])
     return {
-        entry.path: Finding("at_hidden_place", "warning", shown(entry.path), IN_THE_WAY)
+        entry.path: Finding("at_hidden_place", "warning", printable(entry.path), IN_THE_WAY)
         for entry in change.entries
         if any(targets.stopped_by(entry, f"{top.strip('/')}/{entry.path}") for top in _tops(environment))
     }
@@ -165,7 +165,7 @@ def _left_behind(
     steered: Steers | None,
 ) -> Finding | None:
     """Why an entry stays off the bench, or None."""
-    where = shown(entry.path)
+    where = printable(entry.path)
     if setup is not None and any(setup.owns(path) for path in entry.paths):
         return Finding(
             "setup_layer_changed", "warning", where, "created by setup; the bench uses its own unchanged copy"
@@ -180,7 +180,7 @@ def _left_behind(
         along = next((path for path in kept if is_within(path, entry.path)), None)
         if along is not None:
             return Finding(
-                "takes_along", "warning", where, f"would remove {shown(along)} from the bench; left out"
+                "takes_along", "warning", where, f"would remove {printable(along)} from the bench; left out"
             )
     return None
 
@@ -215,21 +215,21 @@ def _finding_of_carried(
         return Finding(
             "at_hidden_place",
             "warning",
-            shown(entry.path),
+            printable(entry.path),
             "a hidden file has this path; the check sees the hidden file",
         )
     if any(may_steer(path) for path in entry.paths) and not _is_listed(entry, listed):
         return Finding(
             "may_steer_runner",
             "info",
-            shown(entry.path),
+            printable(entry.path),
             "can steer the build or the tests; kept on the bench",
         )
     if _is_listed(entry, listed):
         return None
     if entry.old is None and is_system_header(entry.path):
         why = "has the name of a header of the system; an include path may find it first"
-        return Finding("may_replace_header", "warning", shown(entry.path), why)
+        return Finding("may_replace_header", "warning", printable(entry.path), why)
     return next((finding for one in oracle if (finding := one.carried_finding(entry)) is not None), None)
 
 

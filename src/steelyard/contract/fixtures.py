@@ -19,7 +19,7 @@ from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.contract import Contract
 from steelyard.contract.parse.files import contract_files, inside
 from steelyard.errors import ContractFault, Problem
-from steelyard.filesystem.tree import prefixes, shown
+from steelyard.filesystem.tree import prefixes, printable
 
 FOLDER = "fixtures"
 KINDS = ("pass", "fail")
@@ -45,7 +45,7 @@ def find_fixtures(contract: Contract, output: str | None) -> list[Fixture]:
             try:
                 found.append(Fixture(name, kind == "pass", _files(contract.folder, name, output)))
             except ValueError as error:
-                problems.append(Problem(str(contract.folder / name), "", shown(str(error))))
+                problems.append(Problem(str(contract.folder / name), "", printable(str(error))))
     if problems:
         raise ContractFault(problems)
     return found
@@ -59,7 +59,7 @@ def lay_fixture(contract: Contract, fixture: Fixture, folder: Path) -> None:
         # A link of the snapshot's on the way would lead the copy to wherever its author wished.
         beyond = next((one for one in prefixes(path)[:-1] if _is_no_folder(folder / one)), None)
         if beyond is not None or (place.is_dir() and not place.is_symlink()):
-            message = f"{shown(path)} cannot be written: the snapshot has something else at this path"
+            message = f"{printable(path)} cannot be written: the snapshot has something else at this path"
             raise ContractFault(Problem(str(contract.folder / fixture.name), "", message))
         place.parent.mkdir(parents=True, exist_ok=True)
         place.unlink(missing_ok=True)
@@ -82,7 +82,7 @@ def _leads_out(folder: Path, below: str) -> Problem | None:
     try:
         inside(folder, below)
     except ValueError as error:
-        return Problem(str(folder / below), "", shown(str(error)))
+        return Problem(str(folder / below), "", printable(str(error)))
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.contract.contract import Contract
 from steelyard.errors import ContractFault, OperatorFault, Problem
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.sandboxes.docker.api import engine
 from steelyard.sandboxes.docker.image import Image, Recipe, build_image, find_image
 
@@ -23,7 +23,7 @@ def image_of(contract: Contract) -> Image:
         image = build_image(engine(), recipe)
     if image.volumes and declared.scope == "system":
         message = (
-            f"the image has a volume at {shown(image.volumes[0])}; files written there cannot be captured"
+            f"the image has a volume at {printable(image.volumes[0])}; files written there cannot be captured"
         )
         field = "environment.image" if declared.image else "environment.build"
         raise ContractFault(Problem("contract.yaml", field, message, "an image without VOLUME"))

@@ -22,7 +22,7 @@ from steelyard.execution.alerts import alerts_of_check, end_for_checks
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.network.connection_events import connection_log
 from steelyard.execution.network.try_allowed_hosts import try_check_hosts
-from steelyard.filesystem.tree import is_within, shown
+from steelyard.filesystem.tree import is_within, printable
 from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import FileOverlay
 from steelyard.sandboxes.limits.time_allowance import TimedBackend, limit_time
@@ -147,7 +147,7 @@ def _trace_findings(run: LiveRun) -> list[Finding]:
     is_required = "complete_trace" in run.trial.contract.spec.policy.require
     more = f" and {len(run.gaps) - 1} more paths" if len(run.gaps) > 1 else ""
     why = f"it was changed without an event while the agent worked{more}; the trace is incomplete"
-    return [Finding("incomplete_trace", "violation" if is_required else "info", shown(run.gaps[0]), why)]
+    return [Finding("incomplete_trace", "violation" if is_required else "info", printable(run.gaps[0]), why)]
 
 
 def _log_execution(run: LiveRun, execution: Outcome) -> None:

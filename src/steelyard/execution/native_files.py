@@ -15,7 +15,7 @@ from typing import Any
 
 from steelyard.agents.traces.items import NativeFile
 from steelyard.execution.live_run import LiveRun
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 FOLDER = "agent/native"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -31,7 +31,7 @@ def keep_native_files(run: LiveRun, files: Sequence[NativeFile], suffix: str) ->
         digest = hashlib.sha256(file.content).hexdigest()
         entries.append(
             {
-                "name": shown(file.name)[:500],
+                "name": printable(file.name)[:500],
                 "pointer": pointer,
                 "bytes": file.size,
                 "cut": file.cut,

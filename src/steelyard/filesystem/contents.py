@@ -32,7 +32,7 @@ from pathlib import Path
 
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.filesystem.owner import boot_tag
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 CONTENTS = ".contents"
 _RECORD = CONTENTS.encode()
@@ -87,7 +87,7 @@ def check_contents(folder: Path) -> FolderCheck:
         is_noted = _noted(lock_of(folder)) == _note(stamp)
         wrong = None if is_noted else _difference(folder)
     except OSError as error:
-        return FolderCheck(b"", f"{error.strerror}: {shown(str(error.filename or folder))}")
+        return FolderCheck(b"", f"{error.strerror}: {printable(str(error.filename or folder))}")
     if wrong is None and newest_ns < started_ns - _TICK_NS:
         _checked[str(folder)] = stamp
         if not is_noted:
@@ -186,7 +186,7 @@ def _difference(folder: Path) -> str | None:
 
 
 def _shown_path(path: bytes) -> str:
-    return shown(os.fsdecode(path))
+    return printable(os.fsdecode(path))
 
 
 def _stamp(folder: Path) -> tuple[bytes, int]:

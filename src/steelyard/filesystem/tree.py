@@ -73,14 +73,14 @@ def is_within(path: str, place: str) -> bool:
     return path == place or path.startswith(f"{place}/")
 
 
-def shown(path: str) -> str:
+def printable(path: str) -> str:
     r"""A path that is safe to print: control, bidi and undecodable characters escaped."""
     if path.isascii() and path.isprintable():
         return path
-    return "".join(_shown_char(char) for char in path)
+    return "".join(_printable_char(char) for char in path)
 
 
-def _shown_char(char: str) -> str:
+def _printable_char(char: str) -> str:
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"

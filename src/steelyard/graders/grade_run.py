@@ -27,7 +27,7 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.gradings import read_gradings
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.graders.base import Case, grader_of
 from steelyard.graders.grade import Grade, WeightedGrade
 from steelyard.graders.output import may_show_hidden
@@ -225,16 +225,16 @@ def _forgery_findings(outcome: Outcome | None) -> tuple[Finding, ...]:
     if outcome is None:
         return ()
     if outcome.forged:
-        named = "; ".join(shown(one) for one in outcome.forged[:_NAMED_FORGERIES])
+        named = "; ".join(printable(one) for one in outcome.forged[:_NAMED_FORGERIES])
         more = len(outcome.forged) - _NAMED_FORGERIES
         why = f"{named}; and {more} more" if more > 0 else named
         return (Finding(_RESULT_FORGING, "violation", f"checks/{outcome.id}", why),)
     if outcome.verified is not None and outcome.verified.is_of_others:
-        why = shown(outcome.verified.errors[0])
+        why = printable(outcome.verified.errors[0])
         return (Finding("reward_of_others", "warning", f"checks/{outcome.id}", why),)
     controls = outcome.controls
     if controls is not None and controls.changed and controls.problem:
-        return (Finding("no_controls", "warning", f"checks/{outcome.id}", shown(controls.problem)),)
+        return (Finding("no_controls", "warning", f"checks/{outcome.id}", printable(controls.problem)),)
     if controls is not None and controls.weak:
-        return (Finding("weak_controls", "info", f"checks/{outcome.id}", shown(controls.weak)),)
+        return (Finding("weak_controls", "info", f"checks/{outcome.id}", printable(controls.weak)),)
     return ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.evidence.change.change import Change, ChangeEntry
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.grade import Grade
 
@@ -34,7 +34,7 @@ class PatchValidity(Grader):
             return Grade.of(False, "the change is larger than the import allows")
         conflicted = _conflicted(case.change, case)
         if conflicted:
-            return Grade.of(False, f"unresolved conflict markers in {shown(conflicted)}")
+            return Grade.of(False, f"unresolved conflict markers in {printable(conflicted)}")
         unstarted = [one for one in (case.outcomes or {}).values() if not one.started]
         if kept := [one for one in unstarted if one.outcome == "fail"]:
             return Grade.of(False, f"check `{kept[0].id}` cannot start with this change")

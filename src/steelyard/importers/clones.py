@@ -18,7 +18,7 @@ from steelyard.contract.snapshot.snapshot import take_snapshot
 from steelyard.errors import ContractFault
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.git import GitRefused, git
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.importers.reading import fault
 from steelyard.importers.repositories import clone_of
 from steelyard.importers.task import Options
@@ -52,7 +52,7 @@ def submodules_of(name: str, repository: dict[str, Any], options: Options, where
     try:
         return dict(_Search(options, where).below(name, Path(repository["git"]), repository["commit"]))
     except GitRefused as refused:
-        raise fault(where, "repo", f"its submodules cannot be read: {shown(str(refused))}") from refused
+        raise fault(where, "repo", f"its submodules cannot be read: {printable(str(refused))}") from refused
 
 
 class _Search(NamedTuple):
@@ -70,8 +70,8 @@ class _Search(NamedTuple):
             inner = _name_in(address, name)
             clone = clone_of(inner, self.options, self.where) if inner else None
             if clone is None:
-                wanted = shown(inner or address) or "a repository that .gitmodules does not name"
-                message = f"the submodule {shown(path)} needs a clone of {wanted}"
+                wanted = printable(inner or address) or "a repository that .gitmodules does not name"
+                message = f"the submodule {printable(path)} needs a clone of {wanted}"
                 raise fault(self.where, "repo", message, f"put one into {self.options.repos}")
             yield path, str(clone)
             yield from self.below(inner, clone, link.commit, f"{path}/")

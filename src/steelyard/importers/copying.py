@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.importers.reading import fault
 from steelyard.importers.task import FileCopy
 
@@ -31,9 +31,9 @@ class Room:
         self.files -= files
         self.size_bytes -= size_bytes
         if self.files < 0:
-            raise fault(shown(where), "", f"the task has more than {MOST_FILES} files")
+            raise fault(printable(where), "", f"the task has more than {MOST_FILES} files")
         if self.size_bytes < 0:
-            raise fault(shown(where), "", f"the task is larger than {MOST_TOTAL_BYTES >> 30} GiB")
+            raise fault(printable(where), "", f"the task is larger than {MOST_TOTAL_BYTES >> 30} GiB")
 
 
 def copy(copied: FileCopy, to: Path, room: Room) -> None:
@@ -46,7 +46,7 @@ def copy(copied: FileCopy, to: Path, room: Room) -> None:
             to.parent.mkdir(parents=True, exist_ok=True)
             _copy_file(os.path.realpath(copied.source), str(to), room)
     except OSError as error:
-        where = shown(os.fsdecode(error.filename or str(copied.source)))
+        where = printable(os.fsdecode(error.filename or str(copied.source)))
         raise fault(where, "", f"cannot be copied: {error.strerror}") from error
 
 
@@ -70,12 +70,12 @@ def walk_files(top: Path, leave: frozenset[str]) -> Iterator[tuple[os.DirEntry[s
     while pending:
         folder, prefix, depth = pending.pop()
         if depth > MOST_DEPTH:
-            raise fault(shown(folder), "", f"nested deeper than {MOST_DEPTH} folders")
+            raise fault(printable(folder), "", f"nested deeper than {MOST_DEPTH} folders")
         with os.scandir(folder) as found:
             entries = sorted((entry for entry in found if entry.name not in leave), key=lambda one: one.name)
         for entry in entries:
-            if shown(entry.name) != entry.name:
-                raise fault(shown(entry.path), "", "has a name that cannot be printed")
+            if printable(entry.name) != entry.name:
+                raise fault(printable(entry.path), "", "has a name that cannot be printed")
             yield entry, prefix + entry.name
             if entry.is_dir(follow_symlinks=False):
                 pending.append((entry.path, f"{prefix}{entry.name}/", depth + 1))
@@ -88,7 +88,7 @@ def _copy_file(source: str, to: str, room: Room) -> None:
     with os.fdopen(descriptor, "rb") as file:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
-            raise fault(shown(source), "", "is not a file, a folder or a link")
+            raise fault(printable(source), "", "is not a file, a folder or a link")
         room.take(source, files=1)
         with open(to, "wb") as copied:  # noqa: PTH123  # a Path for each of many files is slow
             for chunk in iter(lambda: file.read(1 << 20), b""):
@@ -102,7 +102,7 @@ def _copy_link(entry: os.DirEntry[str], name: str, top: Path, to: Path) -> None:
     target = os.readlink(entry.path)  # noqa: PTH115  # Path would tidy the bytes
     led = os.path.normpath(f"{os.path.dirname(name)}/./{target}" if os.path.dirname(name) else target)  # noqa: PTH120  # text
     if target.startswith("/") or led.split("/")[0] == "..":
-        raise fault(shown(entry.path), "", "leads out of its folder")
+        raise fault(printable(entry.path), "", "leads out of its folder")
     _inside(Path(entry.path), top)
     here = to / name
     here.unlink(missing_ok=True)
@@ -113,7 +113,7 @@ def _inside(path: Path, root: Path) -> None:
     try:
         real = os.path.realpath(path, strict=True)
     except OSError as error:
-        raise fault(shown(str(path)), "", f"leads nowhere: {error.strerror}") from error
+        raise fault(printable(str(path)), "", f"leads nowhere: {error.strerror}") from error
     top = os.path.realpath(root)
     if real != top and not real.startswith(f"{top.rstrip('/')}/"):
-        raise fault(shown(str(path)), "", "leads out of its folder")
+        raise fault(printable(str(path)), "", "leads out of its folder")

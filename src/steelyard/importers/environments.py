@@ -22,7 +22,7 @@ from pydantic import Field
 from steelyard.contract.model import NonEmpty, Release
 from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path, read_yaml
 from steelyard.errors import ContractFault, Problem
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.importers.reading import fault, read_model
 from steelyard.importers.strict import Strict
 from steelyard.importers.task import Options
@@ -57,7 +57,7 @@ class Environments:
         versions = self.entries.get(repository) or self.entries.get(ANY) or {}
         found = versions.get(version) or versions.get(ANY)
         if found is None:
-            label = f"{shown(repository)} {shown(version)}".rstrip()
+            label = f"{printable(repository)} {printable(version)}".rstrip()
             raise fault(
                 where, "version", f"{self.file} has no entry for {label}", f"add one, or one for {ANY!r}"
             )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from steelyard.errors import OperatorFault
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.importers import scorers, swebench
 from steelyard.importers.environments import Environments
 from steelyard.importers.harbor import task as harbor
@@ -130,7 +130,7 @@ def _folders(top: Path) -> Iterator[Path]:
             with os.scandir(folder) as found:
                 entries = sorted(found, key=lambda entry: entry.name, reverse=True)
         except OSError as error:
-            raise OperatorFault(f"{shown(folder)}: {error.strerror}") from error
+            raise OperatorFault(f"{printable(folder)}: {error.strerror}") from error
         if any(entry.name in {touchstone.FILE, harbor.FILE, "task.yaml"} for entry in entries):
             yield Path(folder)
         elif depth < MOST_DEPTH:

@@ -21,7 +21,7 @@ from steelyard.contract.parse.files import bad_name, inside
 from steelyard.contract.parse.yaml_source import MOST_BYTES, MOST_DEPTH, Source, YamlPath, dotted_path
 from steelyard.deferred import model as models
 from steelyard.errors import ContractFault, Problem
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -49,14 +49,14 @@ def fault(where: str, field: str, message: str, fix: str = "") -> ContractFault:
 def plain_name(name: str, where: str, field: str) -> str:
     """`./hidden/x.py` -> `hidden/x.py`; absolute names and `..` are refused."""
     if reason := bad_name(name):
-        raise fault(where, field, f"{shown(name)} {reason.replace('the contract', 'the task')}")
+        raise fault(where, field, f"{printable(name)} {reason.replace('the contract', 'the task')}")
     return posixpath.normpath(name)
 
 
 def existing_file(folder: Path, name: str, where: str, field: str) -> Path:
     path = folder / plain_name(name, where, field)
     if not path.exists():
-        raise fault(where, field, f"{shown(name)} does not exist")
+        raise fault(where, field, f"{printable(name)} does not exist")
     return path
 
 
@@ -67,7 +67,7 @@ def read_bytes(folder: Path, name: str, limit: int = MOST_FILE_BYTES) -> bytes:
         return read_file(inside(folder, name), limit)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise fault(shown(where), "", str(reason)) from error
+        raise fault(printable(where), "", str(reason)) from error
 
 
 def read_file(path: Path, limit: int = MOST_FILE_BYTES) -> bytes:
@@ -87,7 +87,7 @@ def read_text(folder: Path, name: str, limit: int = MOST_BYTES) -> str:
     try:
         return read_bytes(folder, name, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise fault(shown(f"{folder}/{name}"), "", "is not UTF-8 text") from error
+        raise fault(printable(f"{folder}/{name}"), "", "is not UTF-8 text") from error
 
 
 def read_toml(folder: Path, name: str) -> Source:
@@ -99,7 +99,7 @@ def read_toml(folder: Path, name: str) -> Source:
         found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         place = f"{where}:{found[1]}:{found[2]}" if found else where
         message = re.sub(r" \(at line .*\)$", "", str(error)) or "nested too deep"
-        raise fault(shown(place), "", f"not valid TOML: {message}") from error
+        raise fault(printable(place), "", f"not valid TOML: {message}") from error
     return Source(where, plain, toml_positions(text, plain, where))
 
 
@@ -140,7 +140,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
-        raise ValueError(f"the key {shown(twice)} is there twice")
+        raise ValueError(f"the key {printable(twice)} is there twice")
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard.contract.snapshot.git_source import check_id
 from steelyard.errors import ContractFault, Problem
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.importers.reading import fault
 from steelyard.importers.task import Options
 
@@ -22,7 +22,7 @@ def repository_of(name: str, commit: str, options: Options, where: str) -> dict[
     """The place is absolute; `write` makes it relative to the contract."""
     if options.repos is None:
         raise fault(
-            where, "repo", f"{shown(name)} must be on this machine", "say --repos DIR with a clone of it"
+            where, "repo", f"{printable(name)} must be on this machine", "say --repos DIR with a clone of it"
         )
     _check(name, where)
     try:
@@ -49,8 +49,8 @@ def clone_of(name: str, options: Options, where: str) -> Path | None:
 
 def _check(name: str, where: str) -> None:
     parts = name.split("/")
-    if len(parts) != 2 or any(part in {"", ".", ".."} or shown(part) != part for part in parts):
-        raise fault(where, "repo", f"{shown(name)!r} is not of the form owner/name")
+    if len(parts) != 2 or any(part in {"", ".", ".."} or printable(part) != part for part in parts):
+        raise fault(where, "repo", f"{printable(name)!r} is not of the form owner/name")
 
 
 def _forms(name: str) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.errors import ContractFault, OperatorFault
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.importers.reading import fault, read_file, strict_json
 
 MOST_LINE_BYTES = 64 << 20
@@ -59,14 +59,14 @@ def _row(where: str, line: bytes) -> LocatedRow:
     except UnicodeDecodeError:
         return LocatedRow(where, None, fault(where, "", "not a line of JSON: it is not UTF-8 text"))
     except ValueError as error:
-        return LocatedRow(where, None, fault(where, "", f"not a line of JSON: {shown(str(error))}"))
+        return LocatedRow(where, None, fault(where, "", f"not a line of JSON: {printable(str(error))}"))
 
 
 def _listed(path: Path) -> Iterator[LocatedRow]:
     try:
         data = strict_json(read_file(path, MOST_JSON_BYTES))
     except ValueError as error:
-        raise fault(str(path), "", f"not JSON: {shown(str(error))}") from error
+        raise fault(str(path), "", f"not JSON: {printable(str(error))}") from error
     if isinstance(data, dict) and "instance_id" in data:
         data = [data]
     if not isinstance(data, list):
@@ -92,7 +92,7 @@ def _parquet(path: Path) -> Iterator[LocatedRow]:
     except (pyarrow.ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:  # the file's trouble; broken contents have no number
             raise
-        raise fault(str(path), "", f"not Parquet: {shown(str(error))}") from error
+        raise fault(str(path), "", f"not Parquet: {printable(str(error))}") from error
 
 
 def _plain(value: Any) -> Any:

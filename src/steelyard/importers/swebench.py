@@ -25,7 +25,7 @@ from pydantic import Field, field_validator
 
 from steelyard.contract.model import NonEmpty
 from steelyard.contract.parse.yaml_source import Source
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.importers.clones import submodules_of
 from steelyard.importers.environments import Environments
 from steelyard.importers.reading import fault, read_model, strict_json
@@ -82,9 +82,9 @@ def convert(
     found = read_model(_decode(known, where), Row)
     both = sorted({*found.FAIL_TO_PASS} & {*found.PASS_TO_PASS})
     if both:
-        raise fault(where, "PASS_TO_PASS", f"{shown(both[0])!r} is in FAIL_TO_PASS too")
+        raise fault(where, "PASS_TO_PASS", f"{printable(both[0])!r} is in FAIL_TO_PASS too")
     if named := dropped_ids(found.FAIL_TO_PASS, options.drop_ids):
-        message = f"--drop-id names {shown(named[0])!r}, which decides what a solution is"
+        message = f"--drop-id names {printable(named[0])!r}, which decides what a solution is"
         raise fault(where, "FAIL_TO_PASS", message, "only ids of PASS_TO_PASS can be left out")
     name = checked_id(found.instance_id, where, "instance_id")
     if environments is not None:
@@ -132,7 +132,9 @@ def _decode(row: dict[str, Any], where: str) -> Source:
             try:
                 data[key] = strict_json(data[key])
             except ValueError as error:
-                raise fault(where, key, f"is text, but not a list in JSON: {shown(str(error))}") from error
+                raise fault(
+                    where, key, f"is text, but not a list in JSON: {printable(str(error))}"
+                ) from error
     return Source(where, data, {(): where})
 
 

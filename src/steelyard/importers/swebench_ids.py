@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from steelyard.contract.id_files import file_of, without_file
 from steelyard.contract.patches.patch_forms import patch_forms
 from steelyard.contract.patches.unified_diff import sections
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.importers.clones import paths_of
 
 _STATUS = frozenset({"PASSED", "FAILED", "ERROR", "SKIPPED", "XFAIL", "XPASS", "OK", "FAIL"})
@@ -83,4 +83,4 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def _note(why: str, ids: Sequence[str]) -> str:
     more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-    return f"left out of PASS_TO_PASS ({why}): {', '.join(map(shown, ids[:_SHOWN]))}{more}"
+    return f"left out of PASS_TO_PASS ({why}): {', '.join(map(printable, ids[:_SHOWN]))}{more}"

@@ -22,7 +22,7 @@ from steelyard.contract.model import NAME_PATTERN
 from steelyard.contract.parse.yaml_source import parse_yaml
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import ContractFault, Problem
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 BRIEF = "brief.md"
 HARBOR_FILE = "task.toml"  # what makes a folder a task of Harbor's
@@ -100,7 +100,7 @@ def contract_text(task: Task) -> bytes:
     comments = [f"Imported from {task.kind}.", *(f"Note: {note}" for note in task.notes)]
     data = yaml.dump(dict(task.contract), Dumper=_DUMPER, sort_keys=False, allow_unicode=True, width=110)
     # A comment ends with its line, whatever the task called its keys.
-    text = "".join(f"# {shown(line)}\n" for line in comments) + data
+    text = "".join(f"# {printable(line)}\n" for line in comments) + data
     raw = text.encode("utf-8", "surrogatepass")
     if parse_yaml(raw, FILE).data != task.contract:
         raise ContractFault(Problem(FILE, "", "has values that YAML cannot hold"))
@@ -114,7 +114,7 @@ def as_name(text: str) -> str:
 
 def checked_id(text: Any, where: str, field_name: str) -> str:
     if not isinstance(text, str) or not re.fullmatch(NAME_PATTERN, text):
-        value = shown(text) if isinstance(text, str) else text
+        value = printable(text) if isinstance(text, str) else text
         message = f"{value!r} cannot be the id of a contract"
         raise ContractFault(Problem(where, field_name, message, "letters, digits, `.`, `_` and `-`"))
     return text

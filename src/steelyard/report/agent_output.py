@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard.filesystem.plain_file import open_plain
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.report.judge_card import behind
 
 FILE = "agent/stdout.txt"  # of the first message, so of a run with one
@@ -33,7 +33,7 @@ def agent_output(folder: Path, console: Console) -> Iterator[Text]:
     yield Text(f"\nagent output ({'the end of ' if cut else ''}{name}):", "bold")
     bar = Text("| ")
     for line in text.expandtabs(4).splitlines():
-        yield from behind(bar, shown(line), console, again=bar)
+        yield from behind(bar, printable(line), console, again=bar)
 
 
 def _end_of(path: Path) -> tuple[str, bool]:

@@ -9,7 +9,7 @@ from steelyard.evidence.change.change import Change
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ def compare_runs(first: RunFolder, second: RunFolder) -> Comparison:
         runs=(first.run_id, second.run_id),
         incomparable=_incomparable(one, two),
         differences=_differences(_facts(first, one), _facts(second, two)),
-        only_first=tuple(shown(path) for path in left if path not in right),
-        only_second=tuple(shown(path) for path in right if path not in left),
-        otherwise=tuple(shown(path) for path in left if path in right and left[path] != right[path]),
+        only_first=tuple(printable(path) for path in left if path not in right),
+        only_second=tuple(printable(path) for path in right if path not in left),
+        otherwise=tuple(printable(path) for path in left if path in right and left[path] != right[path]),
     )
 
 

@@ -27,7 +27,7 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import CHECKS, OUTCOME
 from steelyard.evidence.output_view import output_text
 from steelyard.evidence.trace.chain import Event, read_events
-from steelyard.filesystem.tree import is_within, shown
+from steelyard.filesystem.tree import is_within, printable
 from steelyard.graders.output import may_show_hidden
 from steelyard.sandbox_paths import PUBLISHED, WORKSPACE
 
@@ -149,7 +149,7 @@ def _exception(line: Mapping[str, Any], times: _Times) -> dict[str, Any] | None:
     at = times.of("termination") or times.of("run.end") or times.of("run.start")
     return {
         "exception_type": name,
-        "exception_message": shown(str(message)),
+        "exception_message": printable(str(message)),
         "exception_traceback": "",
         "occurred_at": at,
     }
@@ -190,7 +190,7 @@ def _printed(trial: TrialOfHarbor, entry: GraderEntry, kind: str) -> str:
         return ""
     if may_show_hidden(trial.contract, entry):
         path = trial.evidence.folder.path / CHECKS / entry.name / OUTCOME
-        return f"[the output of {entry.name} may show hidden files and is kept in {shown(str(path))}]\n"
+        return f"[the output of {entry.name} may show hidden files and is kept in {printable(str(path))}]\n"
     return output_text(outcome.get(kind))
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.judge.judgement import RUBRIC
 from steelyard.report.plain import one_line
 
@@ -149,7 +149,7 @@ def _opinion(opinion: Mapping[str, Any], console: Console, *, alone: bool) -> It
 
 def _behind_bars(text: str, console: Console) -> Iterator[Text]:
     bar = Text("  | ")
-    parts = [shown(part.expandtabs(4)) for part in text[:MOST_CHARS].splitlines()]
+    parts = [printable(part.expandtabs(4)) for part in text[:MOST_CHARS].splitlines()]
     lines = [line for part in parts for line in behind(bar, part, console, again=bar)]
     yield from lines[:MOST_LINES]
     if len(lines) > MOST_LINES or len(text) > MOST_CHARS:

@@ -17,7 +17,7 @@ from steelyard.evidence.replay_ways import replay_ways
 from steelyard.evidence.trace.chain import read_events
 from steelyard.evidence.trace.summary import summarise_events
 from steelyard.filesystem.plain_file import open_plain
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.agent_output import agent_output
 from steelyard.report.breakdown import breakdown_of, errors_of
@@ -59,7 +59,7 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     _print_findings(console, result)
     _print_outputs(console, result)
     # Paths and commands are copied: the terminal wraps them, and no line end comes into them.
-    console.print(Text(f"\nevidence in {shown(result['folder'])}", "dim"), soft_wrap=True)
+    console.print(Text(f"\nevidence in {printable(result['folder'])}", "dim"), soft_wrap=True)
     for hint in replay_lines(RunFolder(Path(result["folder"]))):
         print_wrapped(console, Text(hint, "dim"))
 

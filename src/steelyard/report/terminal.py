@@ -12,7 +12,7 @@ from rich import table as rich_table
 from rich import text as rich_text
 
 from steelyard.deferred.data_class import dataclass
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.judge import saved_calibration
 from steelyard.report import compare, judge_card, summary
 from steelyard.report.lines.rows import Rows, StyledText
@@ -99,7 +99,7 @@ def footer(results: Sequence[Mapping[str, Any]]) -> Iterator[StyledText]:
         undecided = any("error" in (result["gates"] or {}).values() for result in results)
         yield StyledText(LEGEND + ("  ! not decided" if undecided else ""), "dim")
     for folder in dict.fromkeys(Path(result["folder"]).parent for result in results if result["folder"]):
-        yield StyledText(f"evidence in {shown(str(_from_here(folder)))}", "dim")
+        yield StyledText(f"evidence in {printable(str(_from_here(folder)))}", "dim")
     if any((result["assurance"] or {}).get("isolation") == "none" for result in results):
         yield StyledText("isolation: none (local sandbox)", "yellow")
 

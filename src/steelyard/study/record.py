@@ -23,7 +23,7 @@ from steelyard.evidence.replay_ways import replay_ways
 from steelyard.evidence.run_use import RunUse, use_of_cost
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.filesystem.disk_reserve import Reserve
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.graders.grade import WeightedGrade
 from steelyard.graders.grade_run import grade_run
 from steelyard.judge import cost as judge_costs
@@ -204,7 +204,7 @@ def report_of(record: Record, judge_cost: Mapping[str, Any] | None) -> dict[str,
         "counts": counts,
         "durations": evidence.durations,
         "usage": _usage(evidence, counts),
-        "changed_files": [shown(path) for path in change.changed_paths[:MOST_CHANGED]],
+        "changed_files": [printable(path) for path in change.changed_paths[:MOST_CHANGED]],
         "changed_files_left_out": max(0, len(change.changed_paths) - MOST_CHANGED),
         "comparability_class": manifest.get("configuration", {}).get("comparability_class"),
         "replayable": bool(ways),

@@ -16,7 +16,7 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.trace.chain import read_events
-from steelyard.filesystem.tree import path_to_json, shown
+from steelyard.filesystem.tree import path_to_json, printable
 
 SCHEMA = "steelyard.replay/1"
 _IDENTITY = (
@@ -97,12 +97,14 @@ def _divergences(recorded: Evidence, replayed: Evidence, verdicts: tuple[str, st
         if not result["same_exit"]:
             status = result["recorded"]["exit_status"]
             ended = "an error" if status is None else f"exit code {status}"
-            where = f"event {result['recorded']['event']}, {shown(command)[:200]}"
+            where = f"event {result['recorded']['event']}, {printable(command)[:200]}"
             yield Divergence("tool", where, ended, f"exit code {result['exit_status']}")
     before, after = _by_path(recorded.change), _by_path(replayed.change)
     for path in sorted(before.keys() | after.keys()):
         if before.get(path, "unchanged") != after.get(path, "unchanged"):
-            yield Divergence("path", shown(path), before.get(path, "unchanged"), after.get(path, "unchanged"))
+            yield Divergence(
+                "path", printable(path), before.get(path, "unchanged"), after.get(path, "unchanged")
+            )
     for name, one, other in _checks(recorded, replayed):
         if one != other:
             yield Divergence("check", name, one, other)

@@ -13,7 +13,7 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import PATCH
 from steelyard.evidence.trace.chain import Event, read_events
 from steelyard.filesystem.plain_file import open_plain
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.verdict.run_facts import ChangeSize, RunFacts, ShortEvent
 
 MOST_EVENTS, MOST_PATHS, MOST_CHARS = 5000, 200, 2000
@@ -42,7 +42,7 @@ def run_facts(contract: Contract, evidence: Evidence) -> RunFacts:
         changed=len(change.file_entries) if has_workspace else None,
         missing_artefacts=tuple(_missing(evidence)) if contract.spec.quality is not None else (),
         budget_left=_budget_left(contract, evidence),
-        changed_paths=tuple(shown(path) for path in change.changed_paths[:MOST_PATHS]),
+        changed_paths=tuple(printable(path) for path in change.changed_paths[:MOST_PATHS]),
         events=tuple(_events(evidence)),
         added_imports=_added_imports(evidence) if has_workspace else {},
         layers={entry.name: entry.layer for entry in contract.checks if entry.layer is not None},
@@ -118,8 +118,8 @@ def _added_imports(evidence: Evidence) -> dict[str, str]:
             number += 1
             if line[0] == "+" and (match := _IMPORT.match(line[1:])):
                 name = next(filter(None, match.groups()))
-                found.setdefault(name.split(".")[0].split("/")[0], f"{shown(path)}:{number}")
-                found.setdefault(name, f"{shown(path)}:{number}")
+                found.setdefault(name.split(".")[0].split("/")[0], f"{printable(path)}:{number}")
+                found.setdefault(name, f"{printable(path)}:{number}")
     return found
 
 

@@ -21,7 +21,7 @@ from steelyard.contract.fixtures import Fixture, find_fixtures, lay_fixture
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.cache import Cache
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.graders.checks.verifier import Verifier
 from steelyard.graders.grade import WeightedGrade
 from steelyard.plan.trial import Trial
@@ -138,7 +138,9 @@ def _scored(fixture: Fixture, record: Record) -> SelfTestResult:
     own = [one for one in record.grades if isinstance(one.entry.grader, Verifier)]
     folder = str(record.evidence.folder.path)
     if record.verdict.status == "invalid":
-        return SelfTestResult(fixture.name, "", "invalid", "invalid", shown(record.verdict.reason), folder)
+        return SelfTestResult(
+            fixture.name, "", "invalid", "invalid", printable(record.verdict.reason), folder
+        )
     limits = [one.entry.grader.fixtures for one in own if isinstance(one.entry.grader, Verifier)]
     high, low = max(one.pass_at_least for one in limits), max(one.fail_at_most for one in limits)
     wanted = f"at least {high:g}" if fixture.must_pass else f"at most {low:g}"
@@ -166,7 +168,7 @@ def _what_broke(one: WeightedGrade, record: Record) -> str:
     ended = f" (exit {outcome['exit']})" if outcome.get("exit") else ""
     last = one.grade.output_tail.strip().splitlines()[-1:]
     last_line = f": {last[0][:TAIL_CHARS]}" if ended and last else ""
-    return shown(f"{one.grade.why}{ended}{last_line}")
+    return printable(f"{one.grade.why}{ended}{last_line}")
 
 
 def verdict_result(agent: str, wanted: str, record: Record) -> SelfTestResult:
@@ -174,10 +176,10 @@ def verdict_result(agent: str, wanted: str, record: Record) -> SelfTestResult:
     verdict, folder = record.verdict, str(record.evidence.folder.path)
     why, check = ("", "") if verdict.verdict == "pass" else _why_not(record)
     if verdict.status == "invalid":
-        return SelfTestResult(agent, wanted, "invalid", "invalid", shown(verdict.reason), folder)
+        return SelfTestResult(agent, wanted, "invalid", "invalid", printable(verdict.reason), folder)
     # No model could be asked, or none gave a readable answer
     if verdict.verdict == "ungraded" and not record.contract.checks:
-        return SelfTestResult(agent, wanted, "ungraded", "invalid", shown(verdict.reason), folder)
+        return SelfTestResult(agent, wanted, "ungraded", "invalid", printable(verdict.reason), folder)
     if verdict.verdict == "error" or (verdict.verdict == "fail" and verdict.acceptance == "acceptance_error"):
         return SelfTestResult(agent, wanted, "error", "error", why, folder, check)
     return SelfTestResult(
@@ -190,8 +192,8 @@ def _why_not(record: Record) -> tuple[str, str]:
     broken = [one for one in record.grades if one.entry.required and one.grade.outcome in {"fail", "error"}]
     first = next((one for one in broken if one.grade.outcome == "error"), broken[0] if broken else None)
     if first is None:
-        return shown(record.verdict.reason), ""
-    return shown(f"{first.entry.name}: {first.grade.why}") + _left_out(record), first.entry.name
+        return printable(record.verdict.reason), ""
+    return printable(f"{first.entry.name}: {first.grade.why}") + _left_out(record), first.entry.name
 
 
 def _left_out(record: Record) -> str:

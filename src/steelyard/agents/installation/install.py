@@ -25,7 +25,7 @@ from steelyard.agents.installation.package import NODE_VERSION, Package, machine
 from steelyard.agents.installation.runtime import copy_python, find_python, wrap_native, wrap_node
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.filesystem.cache import Cache
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 KIND = "agents"
 RECORD = "installed.json"
@@ -46,7 +46,7 @@ def install(client: str, package: Package, version: str, note: Callable[[str], N
         version = _latest(package)
     if not _VERSION.fullmatch(version):
         raise OperatorFault(
-            f"{shown(version)} is not a version of {client}; write {client}=={package.version}"
+            f"{printable(version)} is not a version of {client}; write {client}=={package.version}"
         )
 
     def build(folder: Path) -> None:

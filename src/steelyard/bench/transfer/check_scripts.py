@@ -35,7 +35,7 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.finding import Finding
-from steelyard.filesystem.tree import Entry, is_within, prefixes, shown
+from steelyard.filesystem.tree import Entry, is_within, prefixes, printable
 
 CHANGED = "check_script_changed"
 CARRIED = "check_script_from_change"
@@ -68,10 +68,10 @@ class CheckScripts:
         for path in entry.paths:
             if self.keeps(path):
                 why = _BASELINE if path in self.data.baseline else _NEW
-                return Finding(CHANGED, "warning", shown(path), why.format(self._started[path]))
+                return Finding(CHANGED, "warning", printable(path), why.format(self._started[path]))
         check = self._check_that_would_load(entry)
         if check and self.contract.reference is not None and not self._is_work(entry.path):
-            return Finding(CHANGED, "warning", shown(entry.path), _NEW.format(check))
+            return Finding(CHANGED, "warning", printable(entry.path), _NEW.format(check))
         return None
 
     def carried_finding(self, entry: ChangeEntry) -> Finding | None:
@@ -79,7 +79,7 @@ class CheckScripts:
         for path in entry.paths:
             check = self._started.get(path) or (path == entry.path and self._check_that_would_load(entry))
             if check:
-                return Finding(CARRIED, "warning", shown(path), _CARRIED.format(check))
+                return Finding(CARRIED, "warning", printable(path), _CARRIED.format(check))
         return None
 
     def keeps(self, path: str) -> bool:

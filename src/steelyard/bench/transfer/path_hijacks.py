@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from steelyard.bench.transfer.paths_from_change import entries_of, found_on_path
 from steelyard.environment.prepare import Environment
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.sandboxes.base import WORKSPACE, Command, CommandResult, FileOverlay
 
 NAMES_AT_ONCE = 500
@@ -49,7 +49,9 @@ def without_path_hijacks(
         out |= {path for path in more if path not in environment.baseline}
         if not more - environment.baseline.keys():
             break
-    notes = (f"{shown(path)} would replace a program of the bench and was left out" for path in sorted(out))
+    notes = (
+        f"{printable(path)} would replace a program of the bench and was left out" for path in sorted(out)
+    )
     return HijackRemoval(tuple(one for one in overlays if one.path not in out), tuple(notes)[:MAX_NOTES])
 
 

@@ -23,7 +23,7 @@ from steelyard.bench.transfer.steering_parts import MAX_BYTES, PARTS, same_part
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import ChangeEntry, claimed_paths
-from steelyard.filesystem.tree import Entry, prefixes, shown
+from steelyard.filesystem.tree import Entry, prefixes, printable
 
 # Matched against the base name unless the pattern has a slash.
 NEUTRALISED = (
@@ -254,7 +254,7 @@ class Steering:
         if helper is None:
             return None
         # Of a hidden file the agent is not to learn the name.
-        of = shown(helper) if helper in self._baseline else "a file of the tests"
+        of = printable(helper) if helper in self._baseline else "a file of the tests"
         why = f"has the name of {of} and could be imported instead; not on the bench. `runner_files` can allow it"
         return Steers(entry.path, why)
 

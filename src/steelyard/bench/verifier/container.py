@@ -30,7 +30,7 @@ from steelyard.errors import AgentFault
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.change.importer import Caps, import_folder
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.filesystem.tree import is_within, shown
+from steelyard.filesystem.tree import is_within, printable
 from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import FileOverlay
 from steelyard.sandboxes.docker import archive
@@ -65,7 +65,7 @@ def apart(
     own = _verifier_environment(environment, separate)
     kept = [one for one in change.entries if not _leads_out(one, separate.collected)]
     notes = [
-        f"/{shown(one.path)} points out of the artifacts and was left out"
+        f"/{printable(one.path)} points out of the artifacts and was left out"
         for one in change.entries
         if one not in kept
     ]

@@ -32,7 +32,7 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault
 from steelyard.filesystem.cache import Cache
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import as_typed, contract_at
 from steelyard.report.plain import one_line
@@ -99,10 +99,10 @@ class CertifyResult(NamedTuple):
     @property
     def head(self) -> str:
         if not self.holds:
-            return shown(f"not certified  {self.checked.id or self.checked.path}")
+            return printable(f"not certified  {self.checked.id or self.checked.path}")
         when = next(iter(self.parts.values())).at
         earlier = f"  (on {when}; --again repeats it)" if self.is_earlier else ""
-        return shown(f"certified      {self.checked.id}  {self.checked.digest}{earlier}")
+        return printable(f"certified      {self.checked.id}  {self.checked.digest}{earlier}")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

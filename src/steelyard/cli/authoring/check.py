@@ -26,7 +26,7 @@ from steelyard.contract.lint.syntax import syntax_problems
 from steelyard.contract.load import examine_contract
 from steelyard.contract.snapshot.lfs_pointers import lfs_pointers
 from steelyard.errors import ContractFault, OperatorFault, Problem
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.graders.checks.verifier import Verifier
 from steelyard.importers.direct import as_typed, contract_at, find_folders
@@ -127,10 +127,10 @@ class CheckResult(NamedTuple):
             for one in self.outputs
         ]
         return [
-            shown(head),
-            *(f"  {shown(line)}" for line in outputs),
+            printable(head),
+            *(f"  {printable(line)}" for line in outputs),
             *(f"  {line}" for line in (*lines, *lint_warnings)),
-            *(f"  note: {shown(line)}" for line in self.notes),
+            *(f"  note: {printable(line)}" for line in self.notes),
         ]
 
 

@@ -19,7 +19,7 @@ from steelyard.cli.console.output import check_out
 from steelyard.cli.options.task_options import add_import_options, task_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.errors import ContractFault, OperatorFault, Problem
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.environments import read_environments
 from steelyard.importers.find import FORMATS, FoundTask, find, select_tasks
@@ -75,8 +75,8 @@ class ImportResult(NamedTuple):
         lines = [*map(str, self.faults), *map(str, found)]
         lines += [f"warning: {problem}" for problem in self.checked.warnings] if self.checked else []
         return [
-            shown(f"{self.status:<9} {self.contract or self.found.where}"),
-            *(f"  {shown(line)}" for line in lines),
+            printable(f"{self.status:<9} {self.contract or self.found.where}"),
+            *(f"  {printable(line)}" for line in lines),
         ]
 
 

@@ -12,7 +12,7 @@ from steelyard.contract.scaffold.languages import LANGUAGES
 from steelyard.contract.scaffold.write_contract import NewContract, SnapshotOrigin, write_contract
 from steelyard.contract.snapshot.git_source import check_local
 from steelyard.contract.snapshot.work_tree import uncommitted_changes
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.sandboxes.toolchains import installed_toolchains
 
 HELP = "start a new contract from a repository or a folder of files"
@@ -66,7 +66,7 @@ def _lines(args: argparse.Namespace, written: NewContract) -> list[str]:
     has_own_repo = args.git is None and args.tree is None and not args.question
     language = [f"for   {written.language} ({written.because}); --language chooses another"]
     return [
-        *(f"wrote {shown(str(path))}" for path in written.paths),
+        *(f"wrote {printable(str(path))}" for path in written.paths),
         *([] if written.language is None or args.language else language),
         *(
             [f"made  {args.folder / 'repo'}; put the files there that the agent starts from"]

@@ -29,7 +29,7 @@ from steelyard.cli.console.phases import Phases, RunKey
 from steelyard.contract.contract import Contract
 from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.folder.folder import RUNS
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.report import progress
 from steelyard.report.lines.rows import LEAST, Rows, StyledText
 from steelyard.report.plain import one_line
@@ -278,7 +278,9 @@ def _hint_of_invalid(ended: Sequence[Mapping[str, Any]]) -> str:
     for line in ended:
         if line["verdict"] == "invalid" and line["folder"]:
             run, runs = str(line["run"]).rsplit("-", 1)[-1], Path(line["folder"]).parent
-            where = "" if runs.absolute() == RUNS.absolute() else f" --runs {shlex.quote(shown(str(runs)))}"
+            where = (
+                "" if runs.absolute() == RUNS.absolute() else f" --runs {shlex.quote(printable(str(runs)))}"
+            )
             return f"`steelyard show {run}{where}` prints the whole cause of an invalid run"
     return ""
 

@@ -31,7 +31,7 @@ from steelyard.evidence.folder.folder import RunFolder, find_named
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.evidence.folder.signature import check_private_key
 from steelyard.filesystem.cache import Cache
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at, find_folders, name_faults_as_typed
 from steelyard.report.explanation.flips import flip_of, table_of_flips
@@ -236,7 +236,7 @@ def _print_refused(refused: Sequence[_RefusedRun], *, as_json: bool) -> None:
         if as_json:
             print_json({"run": folder.run_id, "folder": str(folder.path), "skipped": str(fault)})
         else:
-            sys.stdout.write(f"skipped  {shown(folder.run_id)}  {shown(str(fault))}\n")
+            sys.stdout.write(f"skipped  {printable(folder.run_id)}  {printable(str(fault))}\n")
 
 
 def _print_broken(broken: Sequence[Evidence], *, as_json: bool) -> None:
@@ -246,4 +246,4 @@ def _print_broken(broken: Sequence[Evidence], *, as_json: bool) -> None:
         if as_json:
             print_json({"run": folder.run_id, "folder": str(folder.path), "broken": why})
         else:
-            sys.stdout.write(f"broken  {shown(folder.run_id)}  {shown(why)}; not graded\n")
+            sys.stdout.write(f"broken  {printable(folder.run_id)}  {printable(why)}; not graded\n")

@@ -21,7 +21,7 @@ from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import RunFolder, find_run
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.filesystem.cache import Cache
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
 from steelyard.study.engine import Engine
@@ -63,10 +63,10 @@ def run(args: argparse.Namespace) -> int:
     folder = find_run(args.runs, args.run)
     recorded = load_evidence(folder)
     if folder.state == "incomplete":
-        raise OperatorFault(f"{shown(folder.run_id)} was interrupted: it has no result to compare with")
+        raise OperatorFault(f"{printable(folder.run_id)} was interrupted: it has no result to compare with")
     if recorded.broken:
         raise OperatorFault(
-            f"{shown(folder.run_id)} cannot be replayed: its record was altered: {recorded.broken}"
+            f"{printable(folder.run_id)} cannot be replayed: its record was altered: {recorded.broken}"
         )
     contract = _contract(recorded, args.contract)
     same = [_replayed(recorded, contract, args) for _ in range(args.times)]
@@ -115,7 +115,7 @@ def _lines(compared: dict[str, Any]) -> list[str]:
     word = "same" if compared["same"] else "differs"
     change = compared["change"]
     lines = [
-        f"{word}  {shown(compared['run'])}  replayed as {shown(compared['replay'])}",
+        f"{word}  {printable(compared['run'])}  replayed as {printable(compared['replay'])}",
         f"  change   {change['recorded'][:12]} recorded, {change['replayed'][:12]} replayed",
     ]
     lines += _tool_lines(compared["tools"])
@@ -128,7 +128,7 @@ def _lines(compared: dict[str, Any]) -> list[str]:
     ]
     lines += [f"  note     {one['field']} is not what it was" for one in compared["environment"]]
     first = first_divergence(compared)
-    return lines if first is None else [*lines, f"first divergence: {shown(str(first))}"]
+    return lines if first is None else [*lines, f"first divergence: {printable(str(first))}"]
 
 
 def _tool_lines(tools: dict[str, Any] | None) -> list[str]:
@@ -139,7 +139,7 @@ def _tool_lines(tools: dict[str, Any] | None) -> list[str]:
     first = tools["first_output"]
     if first is not None:
         lines.append(
-            f"  output   event {first['event']}, {shown(first['command'])[:100]}: {_digest(first['recorded'])} recorded, {_digest(first['replayed'])} replayed"
+            f"  output   event {first['event']}, {printable(first['command'])[:100]}: {_digest(first['recorded'])} recorded, {_digest(first['replayed'])} replayed"
         )
     return lines
 

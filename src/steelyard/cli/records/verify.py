@@ -18,7 +18,7 @@ from steelyard.evidence.folder.gradings import grading_files
 from steelyard.evidence.folder.seal import Break, leftovers
 from steelyard.evidence.folder.signature import check_public_key
 from steelyard.evidence.trace.completeness import Completeness, measure_completeness
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.study.verify_record import record_breaks
 
 SCHEMA = "steelyard.verify/1"
@@ -82,12 +82,12 @@ def _absent_blobs(folder: RunFolder) -> Iterator[Break]:
     change = Change.from_bytes(folder.read_bytes(CHANGE))
     for entry in change.entries:
         if entry.new is not None and entry.new.sha256 and entry.new.sha256 not in folder.blobs:
-            yield Break(CHANGE, f"the contents of {shown(entry.path)} are not among the blobs")
+            yield Break(CHANGE, f"the contents of {printable(entry.path)} are not among the blobs")
 
 
 def _lines(folder: RunFolder, breaks: list[Break], *, trusted: bool) -> str:
     if breaks:
-        return "".join(f"broken  {shown(folder.run_id)}  {item}\n" for item in breaks)
+        return "".join(f"broken  {printable(folder.run_id)}  {item}\n" for item in breaks)
     seal = folder.read_json(SEAL)
     gradings = len(grading_files(folder))
     counts = (
@@ -95,20 +95,22 @@ def _lines(folder: RunFolder, breaks: list[Break], *, trusted: bool) -> str:
         _counted(len(seal["files"]), "file"),
         _counted(gradings, "grading") if gradings else "never graded",
     )
-    line = f"ok  {shown(folder.run_id)}  {', '.join(counts)}, seal {seal['digest']}; {_by_whom(seal, trusted=trusted)}\n"
+    line = f"ok  {printable(folder.run_id)}  {', '.join(counts)}, seal {seal['digest']}; {_by_whom(seal, trusted=trusted)}\n"
     return line + "".join(
-        f"note  {shown(folder.run_id)}  {name}: {_LEFT_OVER}\n" for name in leftovers(folder)
+        f"note  {printable(folder.run_id)}  {name}: {_LEFT_OVER}\n" for name in leftovers(folder)
     )
 
 
 def _complete_lines(folder: RunFolder, measured: Completeness) -> str:
     word = "complete" if measured.is_complete else "incomplete"
     parts = (f"{item.recorded} of {item.expected} {NAMES[item.name]}" for item in measured.items)
-    lines = [f"{word}  {shown(folder.run_id)}  {', '.join(parts)}\n"]
+    lines = [f"{word}  {printable(folder.run_id)}  {', '.join(parts)}\n"]
     for item in measured.items:
-        lines += [f"missing  {shown(folder.run_id)}  {NAMES[item.name]}: {what}\n" for what in item.missing]
+        lines += [
+            f"missing  {printable(folder.run_id)}  {NAMES[item.name]}: {what}\n" for what in item.missing
+        ]
         more = item.missing_count - len(item.missing)
-        lines += [f"missing  {shown(folder.run_id)}  {NAMES[item.name]}: {more} more\n"] if more else []
+        lines += [f"missing  {printable(folder.run_id)}  {NAMES[item.name]}: {more} more\n"] if more else []
     return "".join(lines)
 
 

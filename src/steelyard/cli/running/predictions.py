@@ -31,7 +31,7 @@ from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder.folder import MANIFEST, RunFolder, find_runs
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.filesystem.cache import Cache
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at, find_folders, name_faults_as_typed
 from steelyard.importers.rows import read_rows
@@ -76,7 +76,7 @@ class ContractPrediction:
     def key(self, sandbox: str | None) -> Key:
         wanted = sandbox or self.contract.spec.environment.sandbox
         patch = hashlib.sha256(self.prediction.patch).hexdigest()
-        return Key(self.contract.digest, f"patch:{shown(self.file.name)}", patch, wanted)
+        return Key(self.contract.digest, f"patch:{printable(self.file.name)}", patch, wanted)
 
 
 def grade_predictions(args: argparse.Namespace) -> int:
@@ -115,7 +115,7 @@ def read_predictions(path: Path) -> list[Prediction]:
         one = _prediction(row.row, row.where, path)
         before = found.setdefault((one.instance, one.model), row.where)
         if before != row.where:
-            raise OperatorFault(f"{row.where}: {shown(one.instance)} is at {before} too")
+            raise OperatorFault(f"{row.where}: {printable(one.instance)} is at {before} too")
         predictions.append(one)
     if not predictions:
         raise OperatorFault(f"--predictions {path} has no line")
@@ -158,7 +158,7 @@ def _print_unmatched(predictions: Sequence[Prediction], contracts: Mapping[str, 
     missing = sorted({*contracts} - {one.instance for one in predictions})
     if len(unknown) == len({one.instance for one in predictions}):
         raise OperatorFault(
-            f"no prediction is about a contract of this suite; the first is {shown(unknown[0])}"
+            f"no prediction is about a contract of this suite; the first is {printable(unknown[0])}"
         )
     for label, names in (
         ("predictions have no contract here", unknown),
@@ -166,7 +166,7 @@ def _print_unmatched(predictions: Sequence[Prediction], contracts: Mapping[str, 
     ):
         if names:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            sys.stderr.write(f"{len(names)} {label}: {', '.join(map(shown, names[:_SHOWN]))}{more}\n")
+            sys.stderr.write(f"{len(names)} {label}: {', '.join(map(printable, names[:_SHOWN]))}{more}\n")
 
 
 @contextmanager

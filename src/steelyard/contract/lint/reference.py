@@ -14,7 +14,7 @@ from steelyard.contract.patches.patch_forms import patch_forms
 from steelyard.contract.patches.unified_diff import Section, sections
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import Problem
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 MAX_BYTES = 4 << 20
 ONLY_GIT_READS = (b"GIT binary patch", b"Binary files ", b"mode 120000", b"mode 160000", b"\ncopy from ")
@@ -33,9 +33,9 @@ class PatchedNames:
     def refuses(self, section: Section) -> str:
         old, new = self._inside(section.old), self._inside(section.new)
         if section.old and old not in self.names:
-            return "" if self.has_setup else f"{shown(section.old)} is not in the snapshot"
+            return "" if self.has_setup else f"{printable(section.old)} is not in the snapshot"
         if not section.old and new in self.names:
-            return f"{shown(section.new)} exists already, so the patch cannot create it"
+            return f"{printable(section.new)} exists already, so the patch cannot create it"
         wrong = self._other_lines(section, old) if old in self.names - self.touched else ""
         self.touched |= {old, new}
         self.names = (self.names - {old}) | (set() if section.deleted else {new})
@@ -52,7 +52,7 @@ class PatchedNames:
             return ""
         content = path.read_bytes()
         odd = next((hunk for hunk in section.hunks if b"".join(hunk.old) not in content), None)
-        return "" if odd is None else f"{shown(name)} differs from the patch at line {odd.start + 1}"
+        return "" if odd is None else f"{printable(name)} differs from the patch at line {odd.start + 1}"
 
 
 def reference_problems(contract: Contract) -> list[Problem]:

@@ -18,7 +18,7 @@ from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.parse.yaml_source import Source, YamlPath, dotted_path
 from steelyard.contract.scaffold import templates
 from steelyard.errors import Problem
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 ROUNDING = 1e-9
 MARKED_LINE_CHARS = 16  # shorter lines ("return x") are in too many texts to mean anything
@@ -77,11 +77,11 @@ def _warnings(contract: Contract) -> Iterator[tuple[YamlPath, str, str]]:
     for submodule in contract.snapshot.submodules:
         if not submodule.materialised:
             where = ("repository", "submodules")
-            yield where, f"the submodule {shown(submodule.path)} is left empty", "map it to a repository"
+            yield where, f"the submodule {printable(submodule.path)} is left empty", "map it to a repository"
     tree = contract.spec.repository.tree if contract.spec.repository else None
     for name in contract.files:
         if tree is not None and _below(name, tree):
-            yield ("repository", "tree"), f"{shown(name)} is used for grading, and agents can read it", ""
+            yield ("repository", "tree"), f"{printable(name)} is used for grading, and agents can read it", ""
 
 
 def _references(contract: Contract) -> Iterator[tuple[YamlPath, str, str]]:
@@ -182,7 +182,7 @@ def _templates(contract: Contract) -> Iterator[tuple[YamlPath, str, str]]:
                 at = (*place, "inject", number)
                 yield (
                     at,
-                    f"{shown(source)} is still the test that `init` wrote",
+                    f"{printable(source)} is still the test that `init` wrote",
                     "write tests of what must hold",
                 )
 

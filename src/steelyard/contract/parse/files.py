@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.contract.catalogue import ContractFile
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 MOST_FILES = 100_000
 MOST_BYTES = 2 << 30  # of one file; no contract needs more
@@ -87,7 +87,7 @@ def _walk(top: Path) -> Iterator[tuple[str, ContractFile]]:
 def _link(path: Path, top: Path) -> ContractFile:
     """A link stays a link; what it leads to must be below the same folder, where it is digested itself."""
     if not path.exists() or not Path(os.path.realpath(path)).is_relative_to(top):
-        raise ValueError(f"has a symlink that leads out of it or nowhere: {shown(path.name)}")
+        raise ValueError(f"has a symlink that leads out of it or nowhere: {printable(path.name)}")
     target = os.readlink(path)  # noqa: PTH115  # Path would tidy the bytes
     return ContractFile(path, "link", hashlib.sha256(os.fsencode(target)).hexdigest())
 
@@ -96,9 +96,9 @@ def _describe(path: Path) -> ContractFile:
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
-            raise ValueError(f"has something that is not a file: {shown(path.name)}")
+            raise ValueError(f"has something that is not a file: {printable(path.name)}")
         if path.stat().st_size > MOST_BYTES:
-            raise ValueError(f"has a file larger than {MOST_BYTES >> 30} GiB: {shown(path.name)}")
+            raise ValueError(f"has a file larger than {MOST_BYTES >> 30} GiB: {printable(path.name)}")
         with path.open("rb") as file:
             digest = hashlib.sha256()
             for chunk in iter(lambda: file.read(_CHUNK_BYTES), b""):

@@ -21,7 +21,7 @@ from steelyard.contract.parse.yaml_words import parse_word
 from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import ContractFault, Problem
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 MOST_BYTES = 1 << 20
 MOST_VALUES = 100_000
@@ -132,7 +132,9 @@ class _Composer(yaml.composer.Composer, _LOADER):  # type: ignore[misc]  # the f
         event = self.peek_event()
         tag = getattr(event, "tag", None)
         if tag is not None and tag != "!":
-            raise _fault_at(self.file, event, f"the tag {shown(tag)} is not allowed", fix="plain values only")
+            raise _fault_at(
+                self.file, event, f"the tag {printable(tag)} is not allowed", fix="plain values only"
+            )
         if isinstance(event, yaml.AliasEvent):
             return self._alias(self.get_event())
         if isinstance(event, yaml.CollectionStartEvent) and len(self.open) >= MOST_DEPTH:
@@ -149,9 +151,9 @@ class _Composer(yaml.composer.Composer, _LOADER):  # type: ignore[misc]  # the f
     def _alias(self, event: yaml.AliasEvent) -> yaml.Node:
         anchor = str(event.anchor)
         if anchor in self.open:
-            raise _fault_at(self.file, event, f"*{shown(anchor)} contains itself")
+            raise _fault_at(self.file, event, f"*{printable(anchor)} contains itself")
         if anchor not in self.anchors:
-            raise _fault_at(self.file, event, f"*{shown(anchor)} has no anchor before it")
+            raise _fault_at(self.file, event, f"*{printable(anchor)} has no anchor before it")
         return yaml.Node(ALIAS, self.anchors[anchor], event.start_mark, event.end_mark)  # type: ignore[arg-type]  # marks of C
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:  # noqa: ARG002  # PyYAML's signature
@@ -190,7 +192,7 @@ class _Reader:
         for name, inner in node.value:
             key = self._key(name)
             if key in found:
-                raise _fault_at(self.file, name, f"the key {shown(key)} occurs twice")
+                raise _fault_at(self.file, name, f"the key {printable(key)} occurs twice")
             self.known[id(name)] = (key, 1)
             self.positions[(*place, key)] = _at(self.file, name.start_mark)
             found[key] = self.value(inner, (*place, key))
@@ -232,7 +234,7 @@ def _dotted_parts(place: YamlPath) -> Iterator[str]:
         if isinstance(part, int):
             yield f"[{part}]"
         else:
-            yield f".{shown(part)}" if number else shown(part)
+            yield f".{printable(part)}" if number else printable(part)
 
 
 def _at(file: str, mark: Any) -> str:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from steelyard.contract.patches.patch_forms import patch_forms
 from steelyard.deferred.data_class import dataclass
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = b"\\ No newline"
@@ -70,12 +70,12 @@ def _apply_form(
     for section in sections(patch):
         path, source = section.new or section.old, section.old
         if path in after:
-            raise ValueError(f"{shown(path)} is in the patch twice")
+            raise ValueError(f"{printable(path)} is in the patch twice")
         before = baseline.get(source) if source else None
         if source and (before is None or before.kind != "file"):
-            raise ValueError(f"{shown(source)} is not a file of the snapshot")
+            raise ValueError(f"{printable(source)} is not a file of the snapshot")
         if not source and path in baseline:
-            raise ValueError(f"{shown(path)} exists already")
+            raise ValueError(f"{printable(path)} exists already")
         content = _apply(section, read(source) if source else b"")
         if source and source != path:
             after[source] = PatchedFile(None)
@@ -92,12 +92,12 @@ def _apply(section: Section, content: bytes) -> bytes:
     for hunk in section.hunks:
         if hunk.start < at or lines[hunk.start : hunk.start + len(hunk.old)] != hunk.old:
             raise ValueError(
-                f"{shown(section.old or section.new)} differs from the patch at line {hunk.start + 1}"
+                f"{printable(section.old or section.new)} differs from the patch at line {hunk.start + 1}"
             )
         done += lines[at : hunk.start] + hunk.new
         at = hunk.start + len(hunk.old)
     if section.deleted and lines[at:]:
-        raise ValueError(f"{shown(section.old)} would not be empty when it is deleted")
+        raise ValueError(f"{printable(section.old)} would not be empty when it is deleted")
     return b"".join(done + lines[at:])
 
 
@@ -214,5 +214,5 @@ def _path(raw: bytes) -> str:
 def _inside(path: str) -> str:
     """Also of a name without its prefix: `b//etc/passwd` is /etc/passwd then."""
     if path.startswith("/") or {"..", ".git"} & set(path.split("/")):
-        raise ValueError(f"{shown(path)} is not a path inside the repository")
+        raise ValueError(f"{printable(path)} is not a path inside the repository")
     return path

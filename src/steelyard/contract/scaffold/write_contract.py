@@ -16,7 +16,7 @@ from steelyard.contract.snapshot.git_source import check_commit, check_id, git_d
 from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import ContractFault, OperatorFault
 from steelyard.filesystem.git import GitRefused, git
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 _NETWORK = "setup_network: host             # for setup only: agents and checks have no network"
 _NO_BUILD = (
@@ -215,7 +215,7 @@ def _text(path: str) -> str:
         path.encode()
     except UnicodeEncodeError as error:
         why = "its name is not UTF-8, and a contract cannot name it; rename it, or give a link to it"
-        raise OperatorFault(f"{shown(path)}: {why}") from error
+        raise OperatorFault(f"{printable(path)}: {why}") from error
     return path
 
 

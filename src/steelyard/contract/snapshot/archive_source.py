@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from steelyard.contract.snapshot.materialise import CHUNK_BYTES, Item, refusal
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 _TAR_MODES = {".tar": "r|", ".tar.gz": "r|gz", ".tgz": "r|gz", ".tar.xz": "r|xz"}
 _ZSTD = (".tar.zst", ".tar.zstd")
@@ -68,7 +68,7 @@ def _tar_items(path: Path) -> Iterator[Item]:
                 assert content is not None
                 yield Item(name, "file", executable=bool(member.mode & stat.S_IXUSR), chunks=_chunks(content))
             else:
-                raise refusal(f"{shown(name)} is a device or a FIFO", field="repository.archive")
+                raise refusal(f"{printable(name)} is a device or a FIFO", field="repository.archive")
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def _zip_items(path: Path) -> Iterator[Item]:
             name = _plain(member.filename)
             mode = member.external_attr >> 16
             if member.flag_bits & 1:
-                raise refusal(f"{shown(name)} is encrypted", field="repository.archive")
+                raise refusal(f"{printable(name)} is encrypted", field="repository.archive")
             if member.is_dir():
                 if name:
                     yield Item(name, "dir")
@@ -125,7 +125,7 @@ def _zip_items(path: Path) -> Iterator[Item]:
                 elif stat.S_IFMT(mode) in (0, stat.S_IFREG):
                     yield Item(name, "file", executable=bool(mode & stat.S_IXUSR), chunks=_chunks(content))
                 else:
-                    raise refusal(f"{shown(name)} is a device or a FIFO", field="repository.archive")
+                    raise refusal(f"{printable(name)} is a device or a FIFO", field="repository.archive")
 
 
 def _plain(name: str) -> str:

@@ -23,7 +23,7 @@ from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.git import GitRefused, git, git_command, git_env, new_repository
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 _FULL_ID = deferred_pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ADDRESS = deferred_pattern(r"[a-z+]+://|[\w.-]+@[\w.-]+:")  # https://..., git@host:...
@@ -71,7 +71,7 @@ def check_local(git: str) -> None:
 def check_id(commit: str) -> None:
     if not _FULL_ID.fullmatch(commit):
         raise refusal(
-            f"{shown(commit)!r} is not a full commit id",
+            f"{printable(commit)!r} is not a full commit id",
             field="repository.commit",
             fix="git rev-parse prints it; 40 or 64 lower-case hex digits",
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from steelyard.contract.contract import Contract
 from steelyard.errors import Problem
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 _FIRST = b"version https://git-lfs.github.com/spec/"
 _MOST_BYTES = 1024  # a pointer is three short lines
@@ -19,7 +19,7 @@ def lfs_pointers(contract: Contract) -> Iterator[Problem]:
         path for path, entry in contract.snapshot.entries.items() if _is_pointer(contract, path, entry.kind)
     )
     if found:
-        names = ", ".join(shown(path) for path in found[:_NAMED])
+        names = ", ".join(printable(path) for path in found[:_NAMED])
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         yield Problem(
             str(contract.folder / "contract.yaml"),

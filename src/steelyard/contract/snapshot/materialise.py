@@ -20,7 +20,7 @@ from steelyard.deferred.named_tuple import NamedTuple
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.links import bad_links
 from steelyard.filesystem.owner import run_uid
-from steelyard.filesystem.tree import Entry, Kind, shown
+from steelyard.filesystem.tree import Entry, Kind, printable
 
 EPOCH_S = 1_577_836_800  # 2020-01-01: old enough that no clock calls it the future
 CHUNK_BYTES = 1 << 20
@@ -60,7 +60,9 @@ def materialise(items: Iterable[Item], tree: Path | None, caps: Caps = CAPS) -> 
             writing.take(item)
     entries = writing.finished()
     for link in bad_links(entries)[:1]:
-        raise refusal(f"the symlink {shown(link.path)} {link.why}: {shown(entries[link.path].target)}")
+        raise refusal(
+            f"the symlink {printable(link.path)} {link.why}: {printable(entries[link.path].target)}"
+        )
     if tree is not None:
         _make_links(tree, entries)
         kill_processes(tree)
@@ -94,7 +96,7 @@ class _Writing:
 
     def _folder(self, path: str) -> None:
         if path in self.entries:
-            raise refusal(f"{shown(path)} is both a file and a directory")
+            raise refusal(f"{printable(path)} is both a file and a directory")
         self._parents(path)
         self.empty.add(path)
         if self.tree is not None:
@@ -103,9 +105,9 @@ class _Writing:
     def _claim(self, path: str) -> None:
         """A name is taken once: two files of one name, or a file under a file, would hide each other."""
         if path in self.entries:
-            raise refusal(f"{shown(path)} occurs twice")
+            raise refusal(f"{printable(path)} occurs twice")
         if path in self.folders or path in self.empty:
-            raise refusal(f"{shown(path)} is both a file and a directory")
+            raise refusal(f"{printable(path)} is both a file and a directory")
         self._parents(path)
         if len(self.entries) >= self.caps.entries:
             raise refusal(f"more than {self.caps.entries} files")
@@ -114,7 +116,7 @@ class _Writing:
         folder = path.rpartition("/")[0]
         while folder and folder not in self.folders:
             if folder in self.entries:  # writing through a symlink is how archives escape
-                raise refusal(f"{shown(folder)} is both a file and a directory")
+                raise refusal(f"{printable(folder)} is both a file and a directory")
             self.folders.add(folder)
             folder = folder.rpartition("/")[0]
 
@@ -145,7 +147,7 @@ class _Writing:
     def _copied(self, path: str) -> Iterator[bytes]:
         entry = self.entries.get(path)
         if entry is None or entry.kind != "file" or self.tree is None:
-            raise refusal(f"a hard link to {shown(path)}, which is not a file before it")
+            raise refusal(f"a hard link to {printable(path)}, which is not a file before it")
         with Path(self.tree, path).open("rb") as file:
             yield from iter(lambda: file.read(CHUNK_BYTES), b"")
 
@@ -154,9 +156,9 @@ def _check_name(path: str) -> None:
     parts = path.split("/")
     raw = os.fsencode(path)
     if path.startswith("/") or ".." in parts or "\0" in path:
-        raise refusal(f"the path {shown(path)} leads out of the repository")
+        raise refusal(f"the path {printable(path)} leads out of the repository")
     if "" in parts or "." in parts or len(raw) > 4000 or any(len(os.fsencode(part)) > 255 for part in parts):
-        raise refusal(f"the path {shown(path)!r} cannot be a file name")
+        raise refusal(f"the path {printable(path)!r} cannot be a file name")
 
 
 def _make_links(tree: Path, entries: dict[str, Entry]) -> None:

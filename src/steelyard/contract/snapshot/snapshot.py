@@ -35,7 +35,7 @@ from steelyard.errors import InfraFault
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.contents import lock_of, read_or_remember
 from steelyard.filesystem.owner import run_uid
-from steelyard.filesystem.tree import Entry, content_root, path_from_json, path_to_json, shown
+from steelyard.filesystem.tree import Entry, content_root, path_from_json, path_to_json, printable
 
 SCHEMA = "steelyard.snapshot/1"
 DATES = "lock_dates.json"
@@ -155,7 +155,7 @@ def _build_git(source: git_source.GitSource, cache: Cache, full: bool, folder: P
     entries = materialise(git_source.git_items(source, cache, found), folder / "tree")
     unknown = sorted(set(source.submodules) - {submodule.path for submodule in found})
     if unknown:
-        raise refusal(f"no submodule at {shown(unknown[0])}", field="repository.submodules")
+        raise refusal(f"no submodule at {printable(unknown[0])}", field="repository.submodules")
     if full:
         (folder / "git").mkdir()
         git_layer.lay_history(folder / "git", folder / "tree", source.git_dir, source.commit)

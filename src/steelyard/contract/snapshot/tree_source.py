@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.contract.snapshot.materialise import CHUNK_BYTES, Item, refusal
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 GIT = frozenset({".git"})
 # Folders of a work tree that are not sources: byte code differs between two machines.
@@ -34,7 +34,7 @@ def tree_items(folder: Path, prefix: str = "", *, leave: frozenset[str] = GIT) -
             executable = bool(entry.stat(follow_symlinks=False).st_mode & stat.S_IXUSR)
             yield Item(path, "file", executable=executable, chunks=_chunks(Path(entry.path), path))
         else:
-            raise refusal(f"{shown(path)} is a FIFO, a socket or a device", field="repository.tree")
+            raise refusal(f"{printable(path)} is a FIFO, a socket or a device", field="repository.tree")
 
 
 def _chunks(place: Path, path: str) -> Iterator[bytes]:
@@ -48,4 +48,4 @@ def _chunks(place: Path, path: str) -> Iterator[bytes]:
 
 
 def _unreadable(path: str, error: OSError) -> Exception:
-    return refusal(f"{shown(path)} cannot be read: {error.strerror}", field="repository.tree")
+    return refusal(f"{printable(path)} cannot be read: {error.strerror}", field="repository.tree")

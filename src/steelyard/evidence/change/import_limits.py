@@ -9,7 +9,7 @@ from dataclasses import field
 from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.change import GeneratedFiles
 from steelyard.evidence.finding import Finding, Severity
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 _EXACT = (1 << 53) - 1  # the largest integer that every reader of JSON takes as it is
 
@@ -52,7 +52,7 @@ class Ledger:
     def note(self, slug: str, severity: Severity, path: str, why: str) -> None:
         kept = self._findings.setdefault(severity, [])
         if len(kept) < self.caps.findings:
-            kept.append(Finding(slug, severity, shown(path[:4096]) or ".", why))
+            kept.append(Finding(slug, severity, printable(path[:4096]) or ".", why))
         else:
             self._left_out[severity] = self._left_out.get(severity, 0) + 1
 

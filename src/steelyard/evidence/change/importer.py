@@ -30,7 +30,7 @@ from steelyard.evidence.change.walk import Tree, is_ours
 from steelyard.evidence.folder.blobs import Blobs, StoredBlob, hash_stream
 from steelyard.evidence.redact import RedactedStream, Secrets
 from steelyard.filesystem.patterns import match_any
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 
 __all__ = ["Caps", "import_folder", "import_workspace"]
 
@@ -302,7 +302,7 @@ class _Comparison:
             if why := oddities.odd_name(name):
                 self._ledger.note("odd_name", "warning", path, why)
             if name in twins:
-                why = f"on a file system that ignores case or composition this is the same name as {shown(twins[name])}"
+                why = f"on a file system that ignores case or composition this is the same name as {printable(twins[name])}"
                 self._ledger.note("odd_name", "warning", path, why)
 
     def _note_mode(self, path: str, before: TreeEntry | None, after: TreeEntry) -> None:

@@ -19,7 +19,7 @@ from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 
 FILE_BYTES, TOTAL_BYTES = 1 << 20, 16 << 20
 OUTPUT_BYTES = 1 << 18
@@ -88,7 +88,7 @@ def _in_change(change: Change, blobs: Blobs) -> Iterator[Finding]:
 def _in_file(entry: ChangeEntry, blobs: Blobs) -> Iterator[Finding]:
     before = set(_lines(entry.old, blobs))
     added = [(number, line) for number, line in enumerate(_lines(entry.new, blobs), 1) if line not in before]
-    where = shown(entry.path)
+    where = printable(entry.path)
     turned = next((one for one in added if _INVISIBLE.search(one[1])), None)
     if turned is not None:
         why = f"bidirectional or invisible characters: {_names(turned[1])}"

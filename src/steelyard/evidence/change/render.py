@@ -20,7 +20,7 @@ from steelyard.evidence.change.renames import with_renames
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.filesystem import trusted_git
 from steelyard.filesystem.cache import Cache
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 
 __all__ = ["RenderedPatch", "render_patch", "with_renames"]
 
@@ -73,7 +73,7 @@ def _sort_out(change: Change, blobs: Blobs) -> _SortedEntries:
         if not why and (size > TOTAL_BYTES or len(result.entries) >= FILES):
             why = "the patch would be too large"
         if why:
-            result.comments.append(f"# not in this patch: {shown(entry.path)}: {why}")
+            result.comments.append(f"# not in this patch: {printable(entry.path)}: {why}")
         else:
             result.entries.append(entry)
     return result

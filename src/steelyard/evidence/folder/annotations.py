@@ -24,7 +24,7 @@ from steelyard.evidence.folder.folder import ANNOTATIONS, ANNOTATIONS_HEAD, SEAL
 from steelyard.evidence.folder.gradings import Fault, is_leftover
 from steelyard.evidence.folder.numbered import NUMBERED, Series, append_record, numbered_files
 from steelyard.filesystem.plain_file import read_plain
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 SCHEMA = "steelyard.annotation/1"
 HEAD_SCHEMA = "steelyard.annotations_head/1"
@@ -118,4 +118,4 @@ def _strangers(folder: RunFolder) -> Iterator[Fault]:
         return
     for path in sorted(root.iterdir()) if root.is_dir() else ():
         if not NUMBERED.fullmatch(path.name) and not is_leftover(path):
-            yield Fault(f"{ANNOTATIONS}/{shown(path.name)}", "it is not an annotation")
+            yield Fault(f"{ANNOTATIONS}/{printable(path.name)}", "it is not an annotation")

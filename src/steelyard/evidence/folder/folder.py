@@ -33,7 +33,7 @@ from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.filesystem.plain_file import read_plain
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
@@ -83,9 +83,9 @@ class RunFolder:
     def typed(self) -> str:
         """How a command names this run from here: its id, or its path where it is not in the default folder."""
         if self.path.parent.resolve() == RUNS.resolve():
-            return shlex.quote(shown(self.run_id))
+            return shlex.quote(printable(self.run_id))
         path, here = self.path.absolute(), Path.cwd()
-        return shlex.quote(shown(str(path.relative_to(here) if path.is_relative_to(here) else path)))
+        return shlex.quote(printable(str(path.relative_to(here) if path.is_relative_to(here) else path)))
 
     @property
     def state(self) -> State:

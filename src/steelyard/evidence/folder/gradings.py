@@ -43,7 +43,7 @@ from steelyard.evidence.folder.folder import (
 )
 from steelyard.evidence.folder.numbered import NUMBERED, Series, append_record, numbered_files
 from steelyard.filesystem.plain_file import read_plain
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 SCHEMA = "steelyard.grading/1"
 HEAD_SCHEMA = "steelyard.gradings_head/1"
@@ -163,7 +163,7 @@ def _strangers(folder: RunFolder) -> Iterator[Fault]:
         return
     for path in sorted(root.iterdir()) if root.is_dir() else ():
         if not NUMBERED.fullmatch(path.name) and not is_leftover(path):
-            yield Fault(f"{GRADINGS}/{shown(path.name)}", "it is not a grading")
+            yield Fault(f"{GRADINGS}/{printable(path.name)}", "it is not a grading")
 
 
 def is_leftover(path: Path) -> bool:

@@ -47,7 +47,7 @@ from steelyard.evidence.folder.gradings import grading_faults, is_leftover
 from steelyard.evidence.trace.chain import ChainBreak, measure_chain, verify_chain
 from steelyard.filesystem.cache import sync_file_system
 from steelyard.filesystem.plain_file import open_plain, read_plain
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 SCHEMA = "steelyard.seal/1"
 FEW_FILES = 32  # up to here an fsync each; beyond, one call for the whole file system
@@ -95,7 +95,7 @@ def seal(folder: RunFolder, signer: Path | None = None) -> Seal:
     sealed = list(_sealed_files(folder.path))
     for found in sealed:
         if not found.regular:
-            raise InfraFault(f"{folder.run_id} cannot be sealed: {shown(found.name)} is not a plain file")
+            raise InfraFault(f"{folder.run_id} cannot be sealed: {printable(found.name)} is not a plain file")
         files[found.name] = _sha256(found.path)
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     body: dict[str, Any] = {
@@ -174,13 +174,13 @@ def _seal_break(sealed: Mapping[str, Any], public_key: Path | None) -> str:
 def _identity_breaks(folder: RunFolder, run: object) -> Iterator[Break]:
     """A passing record that was copied to the name of a failing run is whole, and still a lie."""
     if run != folder.path.absolute().name:
-        yield Break(SEAL, f"the seal belongs to run {shown(str(run))}")
+        yield Break(SEAL, f"the seal belongs to run {printable(str(run))}")
     try:
         recorded = folder.read_json(MANIFEST).get("run", run)
     except (OSError, ValueError, AttributeError):
         return  # the manifest's own bytes are held against the seal
     if recorded != run:
-        yield Break(MANIFEST, f"the manifest belongs to run {shown(str(recorded))}")
+        yield Break(MANIFEST, f"the manifest belongs to run {printable(str(recorded))}")
 
 
 def _file_breaks(folder: RunFolder, sealed: Mapping[str, str], *, deep: bool) -> Iterator[Break]:
@@ -188,25 +188,25 @@ def _file_breaks(folder: RunFolder, sealed: Mapping[str, str], *, deep: bool) ->
     for found in _sealed_files(folder.path):
         digest = unseen.pop(found.name, None)
         if not found.regular:
-            yield Break(shown(found.name), "not a plain file, but a link or a device")
+            yield Break(printable(found.name), "not a plain file, but a link or a device")
         elif digest is None:
             if found.path.parent != folder.path or not is_leftover(found.path):
-                yield Break(shown(found.name), "added after the run was sealed")
+                yield Break(printable(found.name), "added after the run was sealed")
         elif (
             found.name != EVENTS
             and (deep or not found.name.startswith(f"{BLOBS}/"))
             and digest != _sha256(found.path)
         ):
-            yield Break(shown(found.name), "altered: it changed after the run was sealed")
+            yield Break(printable(found.name), "altered: it changed after the run was sealed")
     for name in sorted(unseen):
-        yield Break(shown(name), "missing")
+        yield Break(printable(name), "missing")
 
 
 def leftovers(folder: RunFolder) -> list[str]:
     """Files of writes that were killed after the seal: of a grading, an annotation, a head, the report."""
     places = (folder.path, folder.file(GRADINGS), folder.file(ANNOTATIONS))
     return sorted(
-        shown(str(path.relative_to(folder.path)))
+        printable(str(path.relative_to(folder.path)))
         for place in places
         if place.is_dir()
         for path in place.iterdir()
@@ -217,7 +217,7 @@ def leftovers(folder: RunFolder) -> list[str]:
 def _empty_folders(root: Path) -> Iterator[Break]:
     """They hold nothing, and no run left them: sealing removes its own."""
     for name in _empty(root):
-        yield Break(shown(name), "an empty folder added after the run was sealed")
+        yield Break(printable(name), "an empty folder added after the run was sealed")
 
 
 def _empty(root: Path) -> Iterator[str]:

@@ -20,7 +20,7 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.folder.folder import CHANGE, MANIFEST, RunFolder
 from steelyard.evidence.trace.chain import Event, read_events
-from steelyard.filesystem.tree import path_from_json, prefixes, shown
+from steelyard.filesystem.tree import path_from_json, prefixes, printable
 
 MOST_NAMED = 50  # missing things of one item
 _WAITS = frozenset({"pause", "suspend_writes"})
@@ -173,10 +173,10 @@ class _Reading:
     def completeness(self, entries: Iterable[ChangeEntry], *, needs_live: bool) -> Completeness:
         acceptance = Item("acceptance", self._counts.get("check.start", 0))
         for name, seq in self._checks.items():
-            acceptance.miss(f"event {seq}: check {shown(name)} has no end")
+            acceptance.miss(f"event {seq}: check {printable(name)} has no end")
         calls = Item("tool_calls", self._counts.get("tool.call", 0))
         for seq, call in self._calls.items():
-            calls.miss(f"event {seq}: {shown(str(call.get('tool') or call.get('kind')))} has no result")
+            calls.miss(f"event {seq}: {printable(str(call.get('tool') or call.get('kind')))} has no result")
         exchanges = Item("exchanges", self._counts.get("model.request", 0) + self._counts.get("brief", 0))
         for seq in self._requests.values():
             exchanges.miss(f"event {seq}: a request without an answer")
@@ -196,7 +196,7 @@ class _Reading:
                 )
                 is_late = needs_live and path in self._late
                 if is_late or not (path in seen or is_deleted):
-                    item.miss(shown(path))
+                    item.miss(printable(path))
         return item
 
     def _frame(self) -> Item:

@@ -22,7 +22,7 @@ from steelyard.evidence.folder.blobs import Blobs, store_text
 from steelyard.evidence.trace.events import EventLog
 from steelyard.execution.mutations import text_patch
 from steelyard.execution.mutations.running_tree import Look, RunningTree
-from steelyard.filesystem.tree import Entry, path_to_json, prefixes, shown
+from steelyard.filesystem.tree import Entry, path_to_json, prefixes, printable
 
 SINGLE_EVENTS = 2000
 BATCH_ROWS = 500
@@ -86,7 +86,7 @@ class MutationLog:
             self._deleted.add(path)
             self._forget_below(path)
         patch = (
-            text_patch.text_patch(shown(path), text, look.data)
+            text_patch.text_patch(printable(path), text, look.data)
             if _has_patch(before, after, text, look.data)
             else None
         )

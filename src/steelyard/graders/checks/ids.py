@@ -23,7 +23,7 @@ from steelyard.bench.suite.declared_ids import Names
 from steelyard.bench.suite.reported import Result
 from steelyard.contract.catalogue import LintWarning
 from steelyard.contract.id_files import file_of, without_file
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 
 _SHOWN = 3
 
@@ -104,4 +104,4 @@ def id_doubts(
 def some(ids: Sequence[str]) -> str:
     """The first few, safe to print: the candidate may have had a hand in them."""
     more = len(ids) - _SHOWN
-    return ", ".join(shown(one) for one in ids[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(printable(one) for one in ids[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

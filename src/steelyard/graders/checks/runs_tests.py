@@ -14,7 +14,7 @@ from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.model import NonEmpty
 from steelyard.deferred.model import AfterValidator, Field
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.checks.command_warnings import runner_warnings, script_warnings
 from steelyard.graders.checks.ids import ask, id_doubts, some
@@ -63,7 +63,7 @@ class ReadsResults(Grader):
         """Whatever the results are: a run that did not come to its end proves nothing."""
         failing = tuple(one.id for one in reported.results if one.outcome in {"failed", "error"})
         if reported.problems:
-            return Decision("fail", 0.0, shown(reported.problems[0]), failing)
+            return Decision("fail", 0.0, printable(reported.problems[0]), failing)
         skipped = reported.counts["skipped"]
         if skipped == len(reported.results):
             return Decision("fail", 0.0, "no test ran" + (f": {skipped} skipped" if skipped else ""))

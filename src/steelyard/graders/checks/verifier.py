@@ -15,7 +15,7 @@ from steelyard.contract.lint import line_ends
 from steelyard.contract.model import PINNED_PATTERN, Fraction, NonEmpty, User, Variable
 from steelyard.contract.threshold import TOLERANCE, is_enough
 from steelyard.deferred.model import AfterValidator, ConfigDict, Field
-from steelyard.filesystem.tree import is_within, shown
+from steelyard.filesystem.tree import is_within, printable
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.checks import output_format
 from steelyard.graders.grade import Grade, VerifierEvaluation
@@ -178,7 +178,7 @@ class Verifier(Grader):
         )
 
     def _wrong_output(self, case: Case, looked: output_format.OutputDiagnosis) -> str:
-        name = shown(_inside(self.expected_output_path or "the output", case.root))
+        name = printable(_inside(self.expected_output_path or "the output", case.root))
         return (
             f"{name} is missing"
             if looked.errors[-1] == output_format.MISSING_OUTPUT

@@ -15,7 +15,7 @@ from steelyard.contract.model import NonEmpty
 from steelyard.deferred.model import AfterValidator
 from steelyard.errors import GraderFault
 from steelyard.evidence.finding import Finding
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.files.paths import list_paths
 from steelyard.graders.files.search import SearchResult, search
@@ -100,7 +100,7 @@ class Files(Grader):
         done = search(self.patterns, list(files.values()))
         absent = [pattern for number, pattern in enumerate(self.patterns) if number not in done.found]
         if absent and done.unread:
-            raise GraderFault(f"the tree is too large to be searched completely for {shown(absent[0])}")
+            raise GraderFault(f"the tree is too large to be searched completely for {printable(absent[0])}")
         return absent, _slow(done, list(files))
 
 
@@ -127,4 +127,6 @@ def _texts(case: Case) -> dict[str, Path]:
 
 def _slow(done: SearchResult, names: list[str]) -> tuple[Finding, ...]:
     why = "matching a pattern takes too long in this file; skipped"
-    return tuple(Finding("slow_to_search", "warning", shown(names[number]), why) for number in done.slow[:20])
+    return tuple(
+        Finding("slow_to_search", "warning", printable(names[number]), why) for number in done.slow[:20]
+    )

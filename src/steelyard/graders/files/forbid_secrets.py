@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.finding import Finding
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.files.secret_shapes import hits
 from steelyard.graders.grade import Grade
@@ -147,4 +147,4 @@ def _printable(path: str) -> str:
     """A path that is safe to print, for a file may be called after the secret."""
     for hit in hits(path):
         path = path.replace(hit.value, "[secret]")
-    return shown(path)
+    return printable(path)

@@ -11,7 +11,7 @@ from steelyard.contract.catalogue import LintWarning
 from steelyard.contract.model import NonEmpty
 from steelyard.deferred.model import AfterValidator
 from steelyard.evidence.change.change import Change
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 
 SHOWN_PATHS = 10
 
@@ -42,7 +42,7 @@ def _fold(text: str) -> str:
 
 def list_paths(paths: Sequence[str]) -> str:
     """Some paths for a human, safe to print and never endless."""
-    some = ", ".join(shown(path) for path in paths[:SHOWN_PATHS])
+    some = ", ".join(printable(path) for path in paths[:SHOWN_PATHS])
     more = len(paths) - SHOWN_PATHS
     return f"{some} and {more} more" if more > 0 else some
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.finding import Finding
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 from steelyard.graders.base import Case
 from steelyard.graders.files.paths import matches
 from steelyard.graders.syntax.reading.outline import Outline, finish
@@ -145,7 +145,7 @@ class _Reading:
 
     def _note(self, slug: str, path: str, why: str) -> None:
         if len(self.found.notes) < 20:
-            self.found.notes.append(Finding(slug, "info", shown(path), why))
+            self.found.notes.append(Finding(slug, "info", printable(path), why))
 
 
 def _text(data: bytes | None) -> str:

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.contract.model import NonEmpty
 from steelyard.evidence.change.change import ChangeEntry
-from steelyard.filesystem.tree import Entry, shown
+from steelyard.filesystem.tree import Entry, printable
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.files.paths import list_paths, matches
 from steelyard.graders.grade import Grade
@@ -74,7 +74,7 @@ class Implemented(Grader):
             seen = looking.at(entry)
             by_line += [entry.path] if seen.by_line else []
             if seen.real is not None:
-                where = f"{shown(entry.path)}{f' ({shown(seen.real)})' if seen.real else ''}"
+                where = f"{printable(entry.path)}{f' ({printable(seen.real)})' if seen.real else ''}"
                 return Grade.of(True, f"code was written in {where}{_lines(by_line)}")
         if not sources:
             return Grade.of(False, "no source file was changed")

@@ -17,7 +17,7 @@ from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 
 SPECIAL_CASED = "special_cased_inputs"
 MAX_FINDINGS = 10
@@ -44,8 +44,8 @@ def special_cased_inputs(contract: Contract, change: Change, blobs: Blobs) -> tu
     first: dict[str, Finding] = {}
     for path, line, literal in found:
         if literal in suspicious and literal not in first:
-            why = f"`{shown(literal[:60])}` occurs in the hidden files and in no file that the agent can read"
-            first[literal] = Finding(SPECIAL_CASED, "warning", f"{shown(path)}:{line}", why)
+            why = f"`{printable(literal[:60])}` occurs in the hidden files and in no file that the agent can read"
+            first[literal] = Finding(SPECIAL_CASED, "warning", f"{printable(path)}:{line}", why)
     return tuple(first.values())[:MAX_FINDINGS]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from steelyard.evidence.finding import Finding
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.graders.base import Case, Grader, Patterns
 from steelyard.graders.grade import Grade
 from steelyard.graders.syntax.comparing.compare import SyntaxFinding
@@ -58,11 +58,14 @@ def _grade(found: Sequence[SyntaxFinding], tests: ChangedTests, good: str, bad: 
 
 def found_findings(found: Sequence[SyntaxFinding]) -> tuple[Finding, ...]:
     return tuple(
-        Finding(one.id, "warning", _where(one), shown(one.why[:WHY_CHARS])) for one in found[:MOST_FINDINGS]
+        Finding(one.id, "warning", _where(one), printable(one.why[:WHY_CHARS]))
+        for one in found[:MOST_FINDINGS]
     )
 
 
 def _where(found: SyntaxFinding) -> str:
     return (
-        f"{shown(found.path)} (was line {found.line})" if found.was else f"{shown(found.path)}:{found.line}"
+        f"{printable(found.path)} (was line {found.line})"
+        if found.was
+        else f"{printable(found.path)}:{found.line}"
     )

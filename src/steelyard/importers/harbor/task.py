@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from steelyard.contract.model import PINNED_PATTERN, SYSTEM_FOLDERS
 from steelyard.contract.parse.yaml_source import Source, dotted_path
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.importers.collected import FaultCollector
 from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, DockerfileParts, is_pinned, part
 from steelyard.importers.harbor.limits import limits
@@ -316,7 +316,7 @@ def _describe(task: HarborTask) -> dict[str, Any]:
 def _notes(task: HarborTask, folder: Path) -> Iterator[str]:
     version = task.schema_version or task.version or VERSIONS[0]
     if version not in VERSIONS:  # Harbor too looks at keys only
-        yield f"says schema {shown(version)}, and was read as {VERSIONS[-1]}"
+        yield f"says schema {printable(version)}, and was read as {VERSIONS[-1]}"
     left = sorted(path.name for path in folder.iterdir() if path.name not in USED)
     if left:
         yield f"left behind: {', '.join(left[:10])}{' and more' if len(left) > 10 else ''}"

@@ -17,7 +17,7 @@ from typing import Any
 
 from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.chain import Event
-from steelyard.filesystem.tree import path_from_json, shown
+from steelyard.filesystem.tree import path_from_json, printable
 from steelyard.report.plain import one_line
 
 SHOWN_HEAD, SHOWN_TAIL = 14, 10
@@ -152,13 +152,13 @@ def _change(row: Row, payload: Mapping[str, Any]) -> Row:
     before, after = payload.get("before"), payload.get("after")
     how = "added" if before is None else "deleted" if after is None else "modified"
     if payload.get("renamed_from") is not None:
-        how = f"renamed from {shown(path_from_json(payload['renamed_from']))}"
-    return _with(row, f"{shown(path_from_json(payload['path']))} ({how})")
+        how = f"renamed from {printable(path_from_json(payload['renamed_from']))}"
+    return _with(row, f"{printable(path_from_json(payload['path']))} ({how})")
 
 
 def _changes(row: Row, payload: Mapping[str, Any]) -> Row:
     row.count = int(payload["count"])
-    return _with(row, shown(path_from_json(payload["rows"][0][0])))
+    return _with(row, printable(path_from_json(payload["rows"][0][0])))
 
 
 def _capture(row: Row, payload: Mapping[str, Any]) -> Row:

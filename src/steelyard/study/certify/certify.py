@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 from steelyard.contract.contract import Contract
 from steelyard.deferred.data_class import dataclass
 from steelyard.errors import ContractFault, InfraFault
-from steelyard.filesystem.tree import shown
+from steelyard.filesystem.tree import printable
 from steelyard.plan.trial import Trial
 from steelyard.stats.proportion import clopper_pearson
 from steelyard.study.certify.cheats import Cheat, cheats_for
@@ -125,7 +125,7 @@ class Certifier:
             folder.mkdir(parents=True, exist_ok=True)
             file = folder / f"{number}.patch"
             file.write_bytes(one.patch)
-            trials[shown(one.missing)] = Trial(contract, f"patch:{file}")
+            trials[printable(one.missing)] = Trial(contract, f"patch:{file}")
         return trials
 
     def _run(self, trials: Sequence[Trial], verdicts: Mapping[str, str]) -> dict[str, CertifyTrial]:
@@ -177,7 +177,9 @@ def _certify_trial(done: TrialResult, wanted: str) -> CertifyTrial:
     """A fault of the machine spoils one trial; a fault of the contract is raised."""
     agent = done.trial.agent
     if isinstance(done.fault, InfraFault):
-        return CertifyTrial(SelfTestResult(agent, wanted, "invalid", "invalid", shown(str(done.fault))), {})
+        return CertifyTrial(
+            SelfTestResult(agent, wanted, "invalid", "invalid", printable(str(done.fault))), {}
+        )
     record = done.record
     return CertifyTrial(verdict_result(agent, wanted, record), check_facts(record.evidence.outcomes))
 
@@ -225,4 +227,4 @@ def _unstable(tests: Sequence[str]) -> str:
     if not tests:
         return ""
     more = f" and {len(tests) - NAMED} more" if len(tests) > NAMED else ""
-    return shown(f"differs: {', '.join(tests[:NAMED])}{more}")
+    return printable(f"differs: {', '.join(tests[:NAMED])}{more}")

@@ -22,7 +22,7 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.finding import Finding
-from steelyard.filesystem.tree import Entry, prefixes, shown
+from steelyard.filesystem.tree import Entry, prefixes, printable
 
 _RECORDED = deferred_pattern(
     r"(^|/)(__(image_|file_|screen)?snapshots__|__recordings__|__cassettes__|[^/]+-snapshots)/"
@@ -63,9 +63,9 @@ class OracleData:
             if path not in self.baseline:
                 # What comes with tests of the change's own is no harm, and they need it.
                 if belongs == "recorded" and self.is_of_a_test(path):
-                    return Finding(DATA, "info", shown(path), _OWN_NEW)
+                    return Finding(DATA, "info", printable(path), _OWN_NEW)
             elif belongs in {"recorded", "folder", "named"}:
-                return Finding(DATA, "warning", shown(path), _BY_A_TEST if belongs == "named" else _OWN)
+                return Finding(DATA, "warning", printable(path), _BY_A_TEST if belongs == "named" else _OWN)
         return None
 
     def is_of_a_test(self, path: str) -> bool:
@@ -83,7 +83,7 @@ class OracleData:
         """Of a file that is carried."""
         for path in entry.paths:
             if self.belongs(path, is_file=_is_file(entry)) == "both":
-                return Finding(NAMED, "info", shown(path), _BOTH)
+                return Finding(NAMED, "info", printable(path), _BOTH)
         return None
 
     def keeps(self, path: str) -> bool:

@@ -34,7 +34,7 @@ from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.filesystem.tree import is_within, prefixes, shown
+from steelyard.filesystem.tree import is_within, prefixes, printable
 from steelyard.sandboxes.base import FileOverlay
 
 MAX_READ_BYTES = 1 << 20
@@ -321,9 +321,9 @@ def findings_of(left: Collection[OmittedPath]) -> tuple[Finding, ...]:
 def _finding(name: str, ones: list[OmittedPath]) -> Finding:
     first = ones[0]
     if len(ones) == 1:
-        return Finding(first.slug, "warning", shown(f"/{first.path}"), first.why)
+        return Finding(first.slug, "warning", printable(f"/{first.path}"), first.why)
     return Finding(
-        first.slug, "warning", shown(f"/{name}"), f"{len(ones)} paths, the first of which {first.why}"
+        first.slug, "warning", printable(f"/{name}"), f"{len(ones)} paths, the first of which {first.why}"
     )
 
 
@@ -339,7 +339,7 @@ def _led_astray(entry: ChangeEntry, links: Mapping[str, str]) -> OmittedPath | N
     end = link_targets.led_to(entry.path, links) if entry.path in links and entry.new is not None else None
     if end is None or matches(end, _DEVICES) or not matches(end, (*PLACES, *OURS, *KERNEL)):
         return None
-    return OmittedPath("leads_to_hidden", entry.path, f"leads to {shown(f'/{end}')}; left out")
+    return OmittedPath("leads_to_hidden", entry.path, f"leads to {printable(f'/{end}')}; left out")
 
 
 def _changes_kind(entry: ChangeEntry) -> bool:
@@ -357,7 +357,7 @@ def _below(path: str, taken: Collection[str]) -> OmittedPath | None:
     return (
         None
         if above is None
-        else OmittedPath("takes_along", path, f"{shown(f'/{above}')} above it is not on the bench")
+        else OmittedPath("takes_along", path, f"{printable(f'/{above}')} above it is not on the bench")
     )
 
 
