@@ -81,7 +81,8 @@ print(len(held), reset)
         assert result(stage.python(code)) == f"{OPEN} {100 - OPEN}\n[0]"
         assert still_works(stage, port)  # they went with the process that held them
         stage.stop()
-        assert sum(one.refused for one in stage.told) == 100 - OPEN
+        # At least: the last command may have been refused too, until the places were free again.
+        assert sum(one.refused for one in stage.told) >= 100 - OPEN
 
 
 def test_never_reading_what_it_asked_for() -> None:

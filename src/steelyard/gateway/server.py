@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import threading
 import time
 from collections.abc import Coroutine
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from steelyard.errors import InfraFault
 from steelyard.gateway import dispatch
+from steelyard.providers.server import end_server
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession, web
@@ -47,6 +49,7 @@ class GatewayServer:
         self._started = threading.Event()
         self._why_not = ""
         self._is_serving = False
+        self._listening: socket.socket
         self._thread = threading.Thread(target=self._serve, name="steelyard-gateway", daemon=True)
 
     def start(self) -> None:
@@ -141,13 +144,13 @@ class GatewayServer:
         )
         runner = web.ServerRunner(server, shutdown_timeout=0.1)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        self.port = runner.addresses[0][1]
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        await web.SockSite(runner, self._listening).start()
+        self.port = self._listening.getsockname()[1]
         return runner
 
     async def _leave(self, runner: web.ServerRunner) -> None:
-        await runner.cleanup()
+        await end_server(runner, self._listening)
         if self.session is not None:
             await self.session.close()
         await asyncio.sleep(0)  # a connection that closes does so in the next round of the loop

@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from steelyard.errors import InfraFault, SteelyardError
+from steelyard.providers.server import end_server
 from steelyard.report.html.element import join, tag
 from steelyard.report.plain import one_line
 from steelyard.web.access import HEADERS, Access
@@ -180,4 +181,4 @@ async def serve(
         on_ready(access)
         await (stop or asyncio.Event()).wait()
     finally:
-        await runner.cleanup()
+        await end_server(runner, listening)

@@ -24,6 +24,7 @@ import argparse
 import asyncio
 import json
 import re
+import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,7 @@ from steelyard.providers.requests import parse_request
 from steelyard.providers.scripted.actions import calls_of
 from steelyard.providers.scripted.render import ReplyContent, document, events
 from steelyard.providers.scripted.script import Replies, Reply, ReplyPosition, Script, read_script
+from steelyard.providers.server import end_server
 from steelyard.providers.usage import Usage
 
 if TYPE_CHECKING:
@@ -354,11 +356,12 @@ async def _serve(
         web.Server(handle, access_log=None, handler_cancellation=True), shutdown_timeout=0.1
     )
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", port).start()
-    address.append(f"http://127.0.0.1:{runner.addresses[0][1]}")
+    listening = socket.create_server(("127.0.0.1", port))
+    await web.SockSite(runner, listening).start()
+    address.append(f"http://127.0.0.1:{listening.getsockname()[1]}")
     found.set()
     await ended.wait()
-    await runner.cleanup()
+    await end_server(runner, listening)
 
 
 def main(arguments: list[str] | None = None) -> None:
